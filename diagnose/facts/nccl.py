@@ -1,0 +1,119 @@
+"""Facts from NCCL logs and nccl-tests."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from diagnose.facts.base import Fact, optional, required
+
+
+class NcclVersion(Fact):
+    """A library version that ranks report. Subject: the host."""
+
+    kind: ClassVar[str] = "nccl-version"
+    version: str = required("Version, e.g. `2.19.3`")
+    cuda_version: str | None = optional("CUDA that it was built with")
+    ranks: int = required("Ranks (or lines) that report it")
+
+
+class NcclCommunicator(Fact):
+    """What a log shows of the job as a whole."""
+
+    kind: ClassVar[str] = "nccl-communicator"
+    ranks: int | None = optional("Ranks of the largest communicator")
+    ranks_on_host: int | None = optional("Ranks on this host")
+    hosts: int | None = optional("Hosts in the log")
+    log_complete: bool | None = optional("Whether initialisation was logged to its end (`Init COMPLETE`)")
+    coll_channels: int | None = optional("Collective channels")
+    nvls_channels: int | None = optional("NVLS channels")
+
+
+class NcclEnvironment(Fact):
+    """A variable or setting that NCCL says it took. Subject: the host."""
+
+    kind: ClassVar[str] = "nccl-environment"
+    name: str = required("Name, e.g. `NCCL_P2P_DISABLE`")
+    value: str = required("Value as set")
+    number: int | None = optional("Value where it is a whole number")
+
+
+class NcclTransport(Fact):
+    """Channels by transport. Subject: the host of the log lines."""
+
+    kind: ClassVar[str] = "nccl-transport"
+    transport: str = required("`P2P`, `SHM`, `NET/IB`, `NET/Socket`, `NET/OFI`, `NET/<plugin>`, `COLLNET`, `NVLS`")
+    variant: str | None = optional("What follows: `IPC`, `CUMEM`, `direct pointer`, `indirect`, `GDRDMA`, `Shared`, ...")
+    channels: int = required("Connections logged")
+    within_host: bool | None = optional("Both ends on one host; absent where the log does not tell")
+    gpudirect_rdma: bool | None = optional("GPUDirect RDMA is named on the connection")
+
+
+class NcclNetwork(Fact):
+    """The network that NCCL chose. Subject: the host."""
+
+    kind: ClassVar[str] = "nccl-network"
+    plugin: str | None = optional("`IB`, `Socket`, `AWS Libfabric`, ...")
+    devices: str | None = optional("Devices or interfaces chosen, separated by blanks")
+    device_count: int | None = optional("How many")
+    out_of_band_interface: str | None = optional("Interface of the bootstrap traffic")
+    ranks: int = required("Lines that say so")
+
+
+class NcclGpuDirect(Fact):
+    """Whether GPUDirect RDMA was found usable. Subject: the host (and GPU, NIC where named)."""
+
+    kind: ClassVar[str] = "nccl-gpudirect"
+    enabled: bool = required("Enabled or disabled")
+    lines: int = required("Lines that say so")
+
+
+class NcclWarning(Fact):
+    """A warning or failure line of a known meaning, counted. Subject: the host of the first line."""
+
+    kind: ClassVar[str] = "nccl-warning"
+    code: str = required("Our name of the message; the list stands in collectors/nccl_messages.py")
+    count: int = required("Lines")
+    detail: str | None = optional("Text of the first line")
+    remote_address: str | None = optional("Peer address that the first line names")
+
+
+class NcclGraph(Fact):
+    """A planned pattern (NCCL_DEBUG_SUBSYS=GRAPH)."""
+
+    kind: ClassVar[str] = "nccl-graph"
+    pattern: int = required("Pattern number")
+    channels: int | None = optional("Channels")
+    bandwidth_intra_bytes_per_second: float | None = optional("Planned bandwidth inside the host, per channel")
+    bandwidth_inter_bytes_per_second: float | None = optional("Planned bandwidth between hosts, per channel")
+    path_type: str | None = optional("Worst path inside the host: `NVL`, `PIX`, `PXB`, `PHB`, `SYS`")
+
+
+class NcclTest(Fact):
+    """One nccl-tests run: an operation over a size sweep, summed up. Subject: the host."""
+
+    kind: ClassVar[str] = "nccl-test"
+    operation: str = required("`all_reduce`, `all_gather`, `reduce_scatter`, `alltoall`, `broadcast`, `sendrecv`, ...")
+    ranks: int | None = optional("Ranks")
+    hosts: int | None = optional("Hosts")
+    gpu_name: str | None = optional("GPU model that the header names")
+    nccl_version: str | None = optional("NCCL version, where the file or its name gives it")
+    largest_size_bytes: int = required("Largest message")
+    largest_busbw_bytes_per_second: float = required("Bus bandwidth at the largest message (better of in and out of place)")
+    peak_busbw_bytes_per_second: float = required("Highest bus bandwidth of the sweep")
+    peak_size_bytes: int = required("Message size of the highest bus bandwidth")
+    smallest_latency_seconds: float | None = optional("Time of the smallest message")
+    wrong_results: int | None = optional("Elements that came out wrong; absent where unchecked (N/A)")
+    reported_average_busbw_bytes_per_second: float | None = optional("The tool's own average over all sizes")
+
+
+class NcclTestComparison(Fact):
+    """Two runs of one operation and sizes with different library versions. A feature."""
+
+    kind: ClassVar[str] = "nccl-test-comparison"
+    operation: str = required("Operation")
+    older_version: str = required("Version of the faster-or-older run")
+    newer_version: str = required("Version of the other run")
+    lowest_ratio: float = required("Smallest bandwidth newer over older at one size")
+    lowest_ratio_size_bytes: int = required("Message size of it")
+    median_ratio: float = required("Median over the sizes")
+    sizes: int = required("Sizes compared")

@@ -1,0 +1,83 @@
+"""Facts about how devices are connected."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from diagnose.facts.base import Fact, optional, required
+
+
+class GpuPath(Fact):
+    """Connection between a pair of GPUs. Subject: the first GPU; each pair appears once, lower index first."""
+
+    kind: ClassVar[str] = "gpu-path"
+    peer: str = required("The other GPU, by index")
+    connection: str = required("`NV`, `PIX`, `PXB`, `PHB`, `NODE` or `SYS` (old `SOC` is SYS)")
+    nvlinks: int | None = optional("Links bonded, for NV#")
+    label: str = required("As printed, e.g. `NV18`")
+
+
+class GpuNicPath(Fact):
+    """Connection between a GPU and a NIC. Subject: GPU and NIC."""
+
+    kind: ClassVar[str] = "gpu-nic-path"
+    connection: str = required("`PIX`, `PXB`, `PHB`, `NODE` or `SYS`")
+
+
+class GpuAffinity(Fact):
+    """CPUs and memory near a GPU. Subject: the GPU."""
+
+    kind: ClassVar[str] = "gpu-affinity"
+    cpus: str | None = optional("CPU list")
+    numa_node: int | None = optional("NUMA node")
+
+
+class PeerAccess(Fact):
+    """Peer-to-peer status between a pair of GPUs (`topo -p2p`). Subject: the first GPU."""
+
+    kind: ClassVar[str] = "peer-access"
+    peer: str = required("The other GPU, by index")
+    operation: str = required("`read`, `write`, `nvlink`, `atomics`, `pcie` or `unknown`")
+    status: str = required("`OK`, `CNS` chipset, `GNS` GPU, `TNS` topology not supported, `NS`, `DR` disabled by registry key, `U` unknown")
+
+
+class TopologySummary(Fact):
+    """A host's GPU pairs, counted by connection. A feature of its gpu-path facts."""
+
+    kind: ClassVar[str] = "topology-summary"
+    gpus: int = required("GPUs in the matrix")
+    pairs: int = required("Pairs")
+    nvlink_pairs: int = required("Pairs with NVLink")
+    nvlinks_min: int | None = optional("Fewest links of an NVLink pair")
+    nvlinks_max: int | None = optional("Most links of an NVLink pair")
+    same_switch_pairs: int = required("PIX and PXB pairs")
+    host_bridge_pairs: int = required("PHB pairs")
+    cross_bridge_pairs: int = required("NODE pairs")
+    cross_socket_pairs: int = required("SYS pairs")
+    numa_nodes: int | None = optional("Different NUMA nodes that GPUs sit on")
+    nics: int | None = optional("NIC columns")
+    nics_near: int | None = optional("NICs that are PIX or PXB to at least one GPU")
+
+
+class PeerBandwidth(Fact):
+    """Measured bandwidth between a pair of GPUs. Subject: the first GPU."""
+
+    kind: ClassVar[str] = "peer-bandwidth"
+    peer: str = required("The other GPU")
+    bytes_per_second: float = required("Bandwidth")
+    bidirectional: bool | None = optional("Both directions counted together")
+    reference_bytes_per_second: float | None = optional("An earlier or healthy value of the same pair, where the table gives one")
+    concurrent: bool | None = optional("Measured while other pairs were busy")
+    label: str | None = optional("The table's own words for the pair")
+
+
+class PeerBandwidthSummary(Fact):
+    """How one class of pairs compares with the rest. A feature of peer-bandwidth facts."""
+
+    kind: ClassVar[str] = "peer-bandwidth-summary"
+    pairs: int = required("Pairs measured")
+    lowest_bytes_per_second: float = required("Slowest pair")
+    median_bytes_per_second: float = required("Median over pairs")
+    lowest_to_median_ratio: float = required("Slowest pair over the median")
+    lowest_to_reference_ratio: float | None = optional("Smallest value over its own reference, where the table gives one")
+    lowest_pair: str = required("The slowest pair in words")
