@@ -77,5 +77,5 @@ lock: $(LOCKER) ## resolve the requirements anew and pin them with hashes
 	@$(COMPILE) -o requirements/dev.txt -c requirements/runtime.txt -c requirements/build.txt pyproject.toml --group dev
 
 clean: ## remove the virtual environment, build results and caches
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-newer build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
