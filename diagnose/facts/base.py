@@ -129,6 +129,8 @@ class Fact(Model):
     """One observation. Subclasses are the kinds; absent fields are None, with a reason where the source gave one."""
 
     kind: ClassVar[str]
+    few_per_host: ClassVar[bool] = False
+    """Whether a host has only a handful of such facts, so that rules may combine them without a join key."""
 
     subject: Subject = Field(default=Subject(), description="What the fact is about")
     sources: tuple[Source, ...] = Field(min_length=1, description="Where it was read")

@@ -11,6 +11,7 @@ class Driver(Fact):
     """Versions of the GPU driver."""
 
     kind: ClassVar[str] = "driver"
+    few_per_host: ClassVar[bool] = True
     version: str | None = optional("Driver version as the user-space library or nvidia-smi reports it")
     major: int | None = optional("First number of the version")
     cuda_version: str | None = optional("Highest CUDA version that the driver supports")
@@ -20,6 +21,7 @@ class KernelModule(Fact):
     """A kernel module of the GPU driver."""
 
     kind: ClassVar[str] = "kernel-module"
+    few_per_host: ClassVar[bool] = True
     name: str = required("`nvidia`, `nouveau`, `nvidia_peermem`, ...")
     version: str | None = optional("Version")
     open_variant: bool | None = optional("Whether it is the open kernel module")
@@ -30,6 +32,7 @@ class DriverFailure(Fact):
     """nvidia-smi, NVML or CUDA as a whole does not work."""
 
     kind: ClassVar[str] = "driver-failure"
+    few_per_host: ClassVar[bool] = True
     code: str = required(
         "`library-mismatch`, `not-loaded`, `no-devices`, `unknown-error`, `no-permission`, `library-missing`, "
         "`cuda-not-initialised` (802), `cuda-no-device`, `cuda-driver-too-old`, `cuda-unknown-error`, `key-rejected`"
@@ -42,6 +45,7 @@ class GpuInventory(Fact):
     """How many GPUs one reading shows."""
 
     kind: ClassVar[str] = "gpu-inventory"
+    few_per_host: ClassVar[bool] = True
     attached: int | None = optional("`Attached GPUs` as printed")
     listed: int = required("GPUs actually listed")
     highest_index: int | None = optional("Highest index listed")
@@ -52,6 +56,7 @@ class GpuCount(Fact):
     """GPUs seen by the bus against GPUs seen by the driver. A feature."""
 
     kind: ClassVar[str] = "gpu-count"
+    few_per_host: ClassVar[bool] = True
     on_bus: int | None = optional("GPUs of the driver's vendor that lspci lists")
     in_driver: int | None = optional("GPUs that nvidia-smi lists")
     index_gaps: int | None = optional("Indices missing between 0 and the highest one listed")
@@ -61,6 +66,7 @@ class CpuTopology(Fact):
     """Processors."""
 
     kind: ClassVar[str] = "cpu-topology"
+    few_per_host: ClassVar[bool] = True
     model_name: str | None = optional("Model")
     vendor: str | None = optional("`GenuineIntel`, `AuthenticAMD`, `ARM`, ...")
     architecture: str | None = optional("`x86_64`, `aarch64`")
@@ -77,6 +83,7 @@ class Virtualisation(Fact):
     """The host is a virtual machine."""
 
     kind: ClassVar[str] = "virtualisation"
+    few_per_host: ClassVar[bool] = True
     hypervisor: str | None = optional("Vendor, e.g. `KVM`, `VMware`, `Microsoft`")
     type: str | None = optional("`full`, `para`, `container`")
 
@@ -103,6 +110,7 @@ class FilesystemUsage(Fact):
     """A mounted file system (df)."""
 
     kind: ClassVar[str] = "filesystem-usage"
+    few_per_host: ClassVar[bool] = True
     mount: str = required("Where it is mounted")
     filesystem: str | None = optional("Device or type, e.g. `shm`, `tmpfs`")
     size_bytes: int | None = optional("Size")
@@ -114,6 +122,7 @@ class PackageUpdate(Fact):
     """GPU driver packages that a package manager changed."""
 
     kind: ClassVar[str] = "package-update"
+    few_per_host: ClassVar[bool] = True
     unattended: bool | None = optional("Whether an automatic update did it")
     to_version: str | None = optional("Version installed")
     command: str | None = optional("Command line of the update")

@@ -46,6 +46,7 @@ class DriverMessage(Fact):
     """A known message of the NVIDIA kernel driver or of the kernel about it, counted."""
 
     kind: ClassVar[str] = "driver-message"
+    few_per_host: ClassVar[bool] = True
     code: str = required("Our name of the message; the list stands in collectors/kernel_messages.py")
     count: int = required("Lines")
     detail: str | None = optional("Text of the first line")
@@ -55,6 +56,7 @@ class SystemMessage(Fact):
     """A known message of the kernel or of a service, not of the GPU driver, counted."""
 
     kind: ClassVar[str] = "system-message"
+    few_per_host: ClassVar[bool] = True
     code: str = required("Our name of the message; the list stands in collectors/kernel_messages.py")
     count: int = required("Lines")
     detail: str | None = optional("Text of the first line")
@@ -72,6 +74,7 @@ class KernelParameter(Fact):
     """One parameter of the kernel command line that matters here."""
 
     kind: ClassVar[str] = "kernel-parameter"
+    few_per_host: ClassVar[bool] = True
     name: str = required("Name, e.g. `iommu`, `intel_iommu`, `pci`")
     value: str | None = optional("Value")
 
@@ -80,6 +83,7 @@ class IommuState(Fact):
     """What a log, the command line or sysfs says of the IOMMU."""
 
     kind: ClassVar[str] = "iommu-state"
+    few_per_host: ClassVar[bool] = True
     enabled: bool | None = optional("Whether an IOMMU is active")
     default_domain: str | None = optional("`translated` or `passthrough`")
 
@@ -88,6 +92,7 @@ class KernelLogSpan(Fact):
     """That a kernel log was read, and what it covers: absence of a message counts only with it."""
 
     kind: ClassVar[str] = "kernel-log-span"
+    few_per_host: ClassVar[bool] = True
     lines: int = required("Lines read")
     boots: int | None = optional("Boots that begin in the log")
     span_seconds: float | None = optional("From the first to the last stamp")

@@ -11,6 +11,7 @@ class NcclVersion(Fact):
     """A library version that ranks report. Subject: the host."""
 
     kind: ClassVar[str] = "nccl-version"
+    few_per_host: ClassVar[bool] = True
     version: str = required("Version, e.g. `2.19.3`")
     cuda_version: str | None = optional("CUDA that it was built with")
     ranks: int = required("Ranks (or lines) that report it")
@@ -20,6 +21,7 @@ class NcclCommunicator(Fact):
     """What a log shows of the job as a whole."""
 
     kind: ClassVar[str] = "nccl-communicator"
+    few_per_host: ClassVar[bool] = True
     ranks: int | None = optional("Ranks of the largest communicator")
     ranks_on_host: int | None = optional("Ranks on this host")
     hosts: int | None = optional("Hosts in the log")
@@ -32,6 +34,7 @@ class NcclEnvironment(Fact):
     """A variable or setting that NCCL says it took. Subject: the host."""
 
     kind: ClassVar[str] = "nccl-environment"
+    few_per_host: ClassVar[bool] = True
     name: str = required("Name, e.g. `NCCL_P2P_DISABLE`")
     value: str = required("Value as set")
     number: int | None = optional("Value where it is a whole number")
@@ -41,6 +44,7 @@ class NcclTransport(Fact):
     """Channels by transport. Subject: the host of the log lines."""
 
     kind: ClassVar[str] = "nccl-transport"
+    few_per_host: ClassVar[bool] = True
     transport: str = required("`P2P`, `SHM`, `NET/IB`, `NET/Socket`, `NET/OFI`, `NET/<plugin>`, `COLLNET`, `NVLS`")
     variant: str | None = optional("What follows: `IPC`, `CUMEM`, `direct pointer`, `indirect`, `GDRDMA`, `Shared`, ...")
     channels: int = required("Connections logged")
@@ -52,6 +56,7 @@ class NcclNetwork(Fact):
     """The network that NCCL chose. Subject: the host."""
 
     kind: ClassVar[str] = "nccl-network"
+    few_per_host: ClassVar[bool] = True
     plugin: str | None = optional("`IB`, `Socket`, `AWS Libfabric`, ...")
     devices: str | None = optional("Devices or interfaces chosen, separated by blanks")
     device_count: int | None = optional("How many")
@@ -63,6 +68,7 @@ class NcclGpuDirect(Fact):
     """Whether GPUDirect RDMA was found usable. Subject: the host (and GPU, NIC where named)."""
 
     kind: ClassVar[str] = "nccl-gpudirect"
+    few_per_host: ClassVar[bool] = True
     enabled: bool = required("Enabled or disabled")
     lines: int = required("Lines that say so")
 
@@ -71,6 +77,7 @@ class NcclWarning(Fact):
     """A warning or failure line of a known meaning, counted. Subject: the host of the first line."""
 
     kind: ClassVar[str] = "nccl-warning"
+    few_per_host: ClassVar[bool] = True
     code: str = required("Our name of the message; the list stands in collectors/nccl_messages.py")
     count: int = required("Lines")
     detail: str | None = optional("Text of the first line")
@@ -81,6 +88,7 @@ class NcclGraph(Fact):
     """A planned pattern (NCCL_DEBUG_SUBSYS=GRAPH)."""
 
     kind: ClassVar[str] = "nccl-graph"
+    few_per_host: ClassVar[bool] = True
     pattern: int = required("Pattern number")
     channels: int | None = optional("Channels")
     bandwidth_intra_bytes_per_second: float | None = optional("Planned bandwidth inside the host, per channel")
@@ -92,6 +100,7 @@ class NcclTest(Fact):
     """One nccl-tests run: an operation over a size sweep, summed up. Subject: the host."""
 
     kind: ClassVar[str] = "nccl-test"
+    few_per_host: ClassVar[bool] = True
     operation: str = required("`all_reduce`, `all_gather`, `reduce_scatter`, `alltoall`, `broadcast`, `sendrecv`, ...")
     ranks: int | None = optional("Ranks")
     hosts: int | None = optional("Hosts")
@@ -110,6 +119,7 @@ class NcclTestComparison(Fact):
     """Two runs of one operation and sizes with different library versions. A feature."""
 
     kind: ClassVar[str] = "nccl-test-comparison"
+    few_per_host: ClassVar[bool] = True
     operation: str = required("Operation")
     older_version: str = required("Version of the faster-or-older run")
     newer_version: str = required("Version of the other run")

@@ -45,6 +45,7 @@ class TopologySummary(Fact):
     """A host's GPU pairs, counted by connection. A feature of its gpu-path facts."""
 
     kind: ClassVar[str] = "topology-summary"
+    few_per_host: ClassVar[bool] = True
     gpus: int = required("GPUs in the matrix")
     pairs: int = required("Pairs")
     nvlink_pairs: int = required("Pairs with NVLink")
@@ -75,6 +76,7 @@ class PeerBandwidthSummary(Fact):
     """How one class of pairs compares with the rest. A feature of peer-bandwidth facts."""
 
     kind: ClassVar[str] = "peer-bandwidth-summary"
+    few_per_host: ClassVar[bool] = True
     pairs: int = required("Pairs measured")
     lowest_bytes_per_second: float = required("Slowest pair")
     median_bytes_per_second: float = required("Median over pairs")

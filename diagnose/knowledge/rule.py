@@ -31,9 +31,9 @@ class RulePattern:
 
     def other_aliases(self) -> set[str]:
         """Aliases of other patterns that the condition reads."""
-        return {
-            field.alias for conjunction in self.condition for atom in conjunction for field in fields_of(atom)
-        } - {self.alias}
+        return {field.alias for conjunction in self.condition for atom in conjunction for field in fields_of(atom)} - {
+            self.alias
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,12 @@ Vocabulary = Mapping[str, type[Fact]]
 """Kind to model: the fact models, the tables' and the derived ones."""
 
 
+def plain_type(annotation: object) -> type:
+    """The Python type of a field without its `None`."""
+    parts = [part for part in get_args(annotation) if part is not type(None)] or [annotation]
+    return parts[0] if isinstance(parts[0], type) else str
+
+
 def value_type(annotation: object) -> ValueType | None:
     """The type that conditions see; None for fields that they cannot use (tuples, mappings)."""
     if get_origin(annotation) in (Union, types.UnionType):

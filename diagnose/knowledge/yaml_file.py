@@ -117,7 +117,7 @@ def validation_errors(file: YamlFile, error: ValidationError, keys: dict[Locatio
 
 def _is_real(file: YamlFile, part: str | int) -> bool:
     # Pydantic adds the names of union members and functions to the location; the file has no such keys.
-    return isinstance(part, int) or re.fullmatch(r"[A-Za-z0-9_]+", part) is not None and part not in ("Check", "str")
+    return isinstance(part, int) or (re.fullmatch(r"[A-Za-z0-9_]+", part) is not None and part not in ("Check", "str"))
 
 
 def _sentence(detail: Any, keys: dict[Location, list[str]]) -> str:

@@ -1,0 +1,77 @@
+"""The knowledge base: everything under `rules/`, loaded, checked and ready for the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from diagnose.facts import Fact
+from diagnose.knowledge.derived_kinds import Derivation, Table
+from diagnose.knowledge.rule import Rule
+from diagnose.knowledge.schema import Cause, Check, Evidence, Example, Fix, Symptom, SymptomSign
+from diagnose.knowledge.vocabulary import Vocabulary
+from diagnose.knowledge.yaml_file import RuleError
+
+
+class KnowledgeError(Exception):
+    """Rule files that cannot be used; one error for each thing to mend."""
+
+    def __init__(self, errors: Sequence[RuleError]) -> None:
+        self.errors = list(errors)
+        super().__init__("\n".join(str(error) for error in errors))
+
+
+@dataclass(frozen=True)
+class KnownEvidence:
+    """A piece of evidence as written, and its rule."""
+
+    written: Evidence
+    rule: Rule
+
+
+@dataclass(frozen=True)
+class KnownCause:
+    """A cause with all that its file says."""
+
+    path: Path
+    cause: Cause
+    evidence: tuple[KnownEvidence, ...]
+    checks: tuple[Check, ...]
+    fixes: tuple[Fix, ...]
+    references: tuple[str, ...]
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class KnownSymptom:
+    """A symptom, and the rules that show that it is there."""
+
+    symptom: Symptom
+    signs: tuple[tuple[SymptomSign, Rule], ...]
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """Causes, symptoms, checks, tables and derived facts."""
+
+    root: Path
+    causes: Mapping[str, KnownCause]
+    symptoms: Mapping[str, KnownSymptom]
+    checks: Mapping[str, Check]
+    tables: tuple[Table, ...]
+    derivations: tuple[tuple[Derivation, ...], ...]
+    """In the order in which they can be evaluated: each group needs only the ones before it."""
+    vocabulary: Vocabulary
+
+    @cached_property
+    def final_rules(self) -> tuple[Rule, ...]:
+        """The rules of evidence and of symptoms: the last to be evaluated."""
+        evidence = [item.rule for known in self.causes.values() for item in known.evidence]
+        signs = [rule for known in self.symptoms.values() for _, rule in known.signs]
+        return (*evidence, *signs)
+
+    def fact_model(self, kind: str) -> type[Fact]:
+        """Model of a kind."""
+        return self.vocabulary[kind]
