@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collectors.base import BlockCollector, LineCollector
+from collectors.nvidia_smi_q import NvidiaSmiQ
 from collectors.nvidia_smi_topo import NvidiaSmiTopo
 from collectors.nvidia_smi_topo_p2p import NvidiaSmiTopoP2p
+from collectors.nvidia_smi_xml import NvidiaSmiXml
 
 BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
+    NvidiaSmiQ,
+    NvidiaSmiXml,
     NvidiaSmiTopo,
     NvidiaSmiTopoP2p,
 )
