@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collectors.base import BlockCollector, LineCollector
+from collectors.nvidia_smi_list import NvidiaSmiList, NvidiaSmiVersion
+from collectors.nvidia_smi_nvlink import NvidiaSmiNvlink
 from collectors.nvidia_smi_q import NvidiaSmiQ
+from collectors.nvidia_smi_table import NvidiaSmiTable
 from collectors.nvidia_smi_topo import NvidiaSmiTopo
 from collectors.nvidia_smi_topo_p2p import NvidiaSmiTopoP2p
 from collectors.nvidia_smi_xml import NvidiaSmiXml
@@ -11,6 +14,10 @@ from collectors.nvidia_smi_xml import NvidiaSmiXml
 BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiQ,
     NvidiaSmiXml,
+    NvidiaSmiTable,
+    NvidiaSmiList,
+    NvidiaSmiNvlink,
+    NvidiaSmiVersion,
     NvidiaSmiTopo,
     NvidiaSmiTopoP2p,
 )
