@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Parsed
 from collectors.nvidia_smi_facts import driver_fact, inventory_facts
-from collectors.nvidia_smi_nvlink import GPU_LINE, LINK_LINE, NO_LINKS_LINE, gpu_subject, identity, link_facts
+from collectors.nvidia_smi_nvlink import ABOUT_LINKS, GPU_LINE, gpu_subject, identity, link_facts
 from collectors.nvidia_smi_values import version
 from diagnose.facts import Subject
 from diagnose.facts.gpu import GpuMig
@@ -33,7 +33,7 @@ class NvidiaSmiList(BlockCollector):
     @classmethod
     def parse(cls, block: Block) -> Parsed:
         """Identities, MIG devices and the number of GPUs, or links."""
-        if any(LINK_LINE.match(line.text) or NO_LINKS_LINE.match(line.text) for line in block.lines):
+        if any(ABOUT_LINKS.match(line.text) for line in block.lines):
             return Parsed(facts=list(link_facts(block)))
         return _gpus(block)
 
@@ -43,14 +43,19 @@ def _gpus(block: Block) -> Parsed:
     gpus: dict[Subject, int] = {}
     instances: dict[Subject, int] = {}
     subject: Subject | None = None
+    # Anything between two GPUs may stand for GPUs that somebody left out.
+    other, whole = False, True
     for line in block.lines:
         if gpu := GPU_LINE.match(line.text):
             subject = gpu_subject(gpu, block.subject())
+            whole = whole and not (other and gpus)
             if subject not in gpus:
                 gpus[subject] = line.number
                 parsed.facts += identity(gpu, line, block)
         elif subject is not None and _MIG_DEVICE.match(line.text):
             instances[subject] = instances.get(subject, 0) + 1
+        elif line.text.strip():
+            other = True
     for owner, count in instances.items():
         parsed.facts.append(
             GpuMig(subject=owner, sources=(block.source(gpus[owner]),), enabled=True, instance_count=count)
@@ -58,8 +63,9 @@ def _gpus(block: Block) -> Parsed:
     if not gpus:
         parsed.problems.append(f"line {block.lines[0].number}: no GPU is listed")
         return parsed
-    indices = {subject.gpu_index for subject in gpus if subject.gpu_index is not None}
-    parsed.facts += inventory_facts(block, None, len(indices), None, max(indices))
+    if whole:
+        indices = {owner.gpu_index for owner in gpus if owner.gpu_index is not None}
+        parsed.facts += inventory_facts(block, None, len(indices), None, max(indices))
     return parsed
 
 

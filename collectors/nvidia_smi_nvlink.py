@@ -23,7 +23,9 @@ from diagnose.facts.gpu import GpuIdentity, NvlinkErrors, NvlinkState, NvlinkSum
 
 GPU_LINE = re.compile(r"^\s*GPU ([0-9]{1,4}): (.*?)\s*\(UUID: ([^)\s]*)\)?")
 LINK_LINE = re.compile(r"^\s*Link ([0-9]{1,3}):\s*(\S.*?)\s*$")
-NO_LINKS_LINE = re.compile(r"^\s*(?:NVML: .*|Device does not have or support )nvlink\b", re.IGNORECASE)
+ABOUT_LINKS = re.compile(
+    r"^\s*(?:Link [0-9]{1,3}[:,]|NVML: .*nvlink\b|Device does not have or support nvlink\b)", re.IGNORECASE
+)
 _ALL_INACTIVE = re.compile(r"all links are inactive", re.IGNORECASE)
 _RATE = re.compile(r"^([0-9]{1,6}(?:\.[0-9]{1,6})?) GB/s$")
 _INACTIVE = re.compile(r"^<?inactive>?$", re.IGNORECASE)
