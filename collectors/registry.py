@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collectors.base import BlockCollector, LineCollector
+from collectors.kernel_log import KernelLog
 from collectors.nvidia_smi_list import NvidiaSmiList, NvidiaSmiVersion
 from collectors.nvidia_smi_nvlink import NvidiaSmiNvlink
 from collectors.nvidia_smi_q import NvidiaSmiQ
@@ -22,4 +23,6 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiTopoP2p,
 )
 
-LINE_COLLECTORS: tuple[type[LineCollector], ...] = ()
+LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
+    KernelLog,
+)

@@ -13,7 +13,7 @@ class Xid(Fact):
     kind: ClassVar[str] = "xid"
     code: int = required("Xid number")
     count: int = required("Lines with this code on this GPU")
-    position: int = required("0 for the code that came first on this GPU since the last boot in the log, 1 for the next, ...")
+    position: int = required("0 for the code that came first on the GPU in its latest boot in the log, 1 for the next")
     before_last_boot: bool | None = optional("True when every occurrence lies before the last boot that the log shows")
     span_seconds: float | None = optional("From the first to the last occurrence")
     process_name: str | None = optional("Process that the first line names")
@@ -30,6 +30,7 @@ class Sxid(Fact):
     fatal: bool | None = optional("The log says fatal")
     switch: str | None = optional("Switch as the log names it")
     detail: str | None = optional("Text of the first line after the code")
+    before_last_boot: bool | None = optional("True when every occurrence lies before the last boot that the log shows")
 
 
 class PcieErrorEvent(Fact):
@@ -40,6 +41,7 @@ class PcieErrorEvent(Fact):
     layer: str | None = optional("`physical`, `data-link` or `transaction`")
     count: int = required("Reports")
     names: str | None = optional("Names of the errors, separated by blanks")
+    before_last_boot: bool | None = optional("True when every occurrence lies before the last boot that the log shows")
 
 
 class DriverMessage(Fact):
@@ -50,6 +52,7 @@ class DriverMessage(Fact):
     code: str = required("Our name of the message; the list stands in collectors/kernel_messages.py")
     count: int = required("Lines")
     detail: str | None = optional("Text of the first line")
+    before_last_boot: bool | None = optional("True when every occurrence lies before the last boot that the log shows")
 
 
 class SystemMessage(Fact):
@@ -60,6 +63,7 @@ class SystemMessage(Fact):
     code: str = required("Our name of the message; the list stands in collectors/kernel_messages.py")
     count: int = required("Lines")
     detail: str | None = optional("Text of the first line")
+    before_last_boot: bool | None = optional("True when every occurrence lies before the last boot that the log shows")
 
 
 class LinkFlap(Fact):
