@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from diagnose.facts import Fact
 from diagnose.knowledge.derived_kinds import Derivation, Table
 from diagnose.knowledge.rule import Rule
 from diagnose.knowledge.schema import Cause, Check, Evidence, Example, Fix, Symptom, SymptomSign
@@ -66,12 +65,20 @@ class KnowledgeBase:
     vocabulary: Vocabulary
 
     @cached_property
-    def final_rules(self) -> tuple[Rule, ...]:
-        """The rules of evidence and of symptoms: the last to be evaluated."""
-        evidence = [item.rule for known in self.causes.values() for item in known.evidence]
+    def host_rules(self) -> tuple[Rule, ...]:
+        """The rules of evidence for causes on a host or a part of it, and the signs of symptoms."""
         signs = [rule for known in self.symptoms.values() for _, rule in known.signs]
-        return (*evidence, *signs)
+        return (*self._evidence_rules(job=False), *signs)
 
-    def fact_model(self, kind: str) -> type[Fact]:
-        """Model of a kind."""
-        return self.vocabulary[kind]
+    @cached_property
+    def job_rules(self) -> tuple[Rule, ...]:
+        """The rules of evidence for causes that concern a whole job."""
+        return self._evidence_rules(job=True)
+
+    def _evidence_rules(self, job: bool) -> tuple[Rule, ...]:
+        return tuple(
+            item.rule
+            for known in self.causes.values()
+            if (known.cause.subject == "job") == job
+            for item in known.evidence
+        )

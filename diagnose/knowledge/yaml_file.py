@@ -107,15 +107,15 @@ def _index(path: Path, node: yaml.Node, location: Location, lines: dict[Location
 
 
 def validation_errors(file: YamlFile, error: ValidationError, keys: dict[Location, list[str]]) -> list[RuleError]:
-    """Pydantic's errors as sentences with file, line, key and cure. `keys` maps a location to the keys allowed there."""
+    """Pydantic's errors as sentences with file, line, key and cure; `keys` are the keys allowed at each location."""
     found: list[RuleError] = []
     for detail in error.errors():
-        location = tuple(part for part in detail["loc"] if _is_real(file, part))
+        location = tuple(part for part in detail["loc"] if _is_real(part))
         found.append(file.error(location, _sentence(detail, keys)))
     return found
 
 
-def _is_real(file: YamlFile, part: str | int) -> bool:
+def _is_real(part: str | int) -> bool:
     # Pydantic adds the names of union members and functions to the location; the file has no such keys.
     return isinstance(part, int) or (re.fullmatch(r"[A-Za-z0-9_]+", part) is not None and part not in ("Check", "str"))
 

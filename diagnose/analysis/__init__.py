@@ -1,0 +1,26 @@
+"""From facts to features: what takes arithmetic over many facts, as facts again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from diagnose.analysis import gpu_count
+from diagnose.facts import Fact
+
+Feature = Callable[[Sequence[Fact]], list[Fact]]
+
+HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features,)
+"""Each takes the facts of one host and returns new ones."""
+
+JOB_FEATURES: tuple[Feature, ...] = ()
+"""Each takes the facts of all hosts of a job and returns new ones."""
+
+
+def host_features(facts: Sequence[Fact]) -> list[Fact]:
+    """Every feature of the facts of one host."""
+    return [feature for compute in HOST_FEATURES for feature in compute(facts)]
+
+
+def job_features(facts: Sequence[Fact]) -> list[Fact]:
+    """Every feature of the facts of a job."""
+    return [feature for compute in JOB_FEATURES for feature in compute(facts)]

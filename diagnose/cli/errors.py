@@ -1,0 +1,19 @@
+"""Errors that are no defects, as sentences."""
+
+from __future__ import annotations
+
+
+def known_error(error: Exception) -> str | None:
+    """The sentence for an error that the user can do something about; None for a defect of the program."""
+    from diagnose.engine import EngineUnavailable
+    from diagnose.knowledge.base import KnowledgeError
+
+    if isinstance(error, KnowledgeError):
+        return f"the rules cannot be used:\n{error}"
+    if isinstance(error, EngineUnavailable):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "out of memory; analyse fewer files at once"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return None

@@ -1,0 +1,76 @@
+"""From paths on the command line to a diagnosis: the part that `analyze` and `explain` share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from collectors.inputs import InputReport, Readings, Status
+from collectors.resolve import resolve
+from collectors.scan import read_inputs
+from diagnose.cli.progress import Progress
+from diagnose.engine.session import SessionRunner
+from diagnose.facts import Fact
+from diagnose.knowledge.base import KnowledgeBase
+from diagnose.knowledge.loader import load_knowledge
+from diagnose.ranking.diagnosis import diagnose
+from diagnose.ranking.model import Diagnosis
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A diagnosis with what it was made of."""
+
+    knowledge: KnowledgeBase
+    inputs: Sequence[InputReport]
+    diagnosis: Diagnosis
+
+    paths: Sequence[str]
+    """The inputs as named on the command line."""
+
+    @property
+    def unusable(self) -> bool:
+        """Whether a named input cannot be read, or nothing in any of them was recognised."""
+        named_unreadable = any(item.status is Status.UNREADABLE and item.path in self.paths for item in self.inputs)
+        return named_unreadable or not any(item.status in (Status.PARSED, Status.PARTIAL) for item in self.inputs)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a part of the inputs is missing from the diagnosis."""
+        return any(item.status in (Status.PARTIAL, Status.UNREADABLE) for item in self.inputs)
+
+
+def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None) -> Analysis:
+    """Read the inputs and diagnose them. Raises UsageError for a symptom that does not exist or no input at all."""
+    if not paths:
+        raise click.UsageError("name files or folders to analyse, or `-` to read standard input")
+    knowledge = load_knowledge()
+    for symptom in symptoms:
+        if symptom not in knowledge.symptoms:
+            raise click.UsageError(f"no symptom is called {symptom!r}; there are: {', '.join(knowledge.symptoms)}")
+    with Progress(sys.stderr) as progress:
+        readings: Readings = read_inputs(paths, progress=progress)
+        facts = resolve(readings.facts)
+        if host is not None:
+            facts = of_host(facts, host)
+        progress("ranking causes")
+        diagnosis = diagnose(SessionRunner(knowledge), facts, symptoms)
+    return Analysis(knowledge, readings.inputs, diagnosis, paths)
+
+
+def of_host(facts: Sequence[Fact], host: str) -> list[Fact]:
+    """Facts of one host; those that name none are taken as its own."""
+    named = [fact for fact in facts if fact.subject.host == host]
+    unnamed = [
+        fact.model_copy(update={"subject": fact.subject.model_copy(update={"host": host})})
+        for fact in facts
+        if fact.subject.host is None
+    ]
+    if not named and not unnamed:
+        hosts = sorted({fact.subject.host for fact in facts if fact.subject.host is not None})
+        if hosts:
+            raise click.UsageError(f"no input is about host {host!r}; there are: {', '.join(hosts)}")
+    return named + unnamed

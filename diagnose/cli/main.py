@@ -1,0 +1,106 @@
+"""Entry point: a command group that loads a command's module only when the command runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from diagnose import __version__
+from diagnose.cli.exit_codes import ExitCode
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "analyze": ("diagnose.cli.analyze:analyze", "Rank the causes that files, folders or a paste speak for."),
+    "explain": ("diagnose.cli.explain:explain", "Take a cause's probability apart, term by term."),
+    "rules": ("diagnose.cli.rules:rules", "List, show, check and test the rules."),
+}
+"""Command to where it stands, with the line that help shows, so that help loads none of them."""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and imports them when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Help from the table above."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="diagnose")
+def cli() -> None:
+    """Find out why a GPU server or cluster is slow or broken: ranked causes, their evidence, the fix.
+
+    \b
+    diagnose analyze dmesg.txt nvidia-smi-q.txt    files as they are
+    nvidia-smi -q | diagnose analyze -             standard input
+    diagnose analyze --symptom multi-gpu-scaling support-bundle/
+
+    Exit codes: 0 nothing found, 1 causes found, 2 wrong usage or nothing readable,
+    3 an input was only partly read and nothing was found in the rest, 130 interrupted.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line; every way out has an exit code and a sentence, never a traceback."""
+    try:
+        code = cli.main(prog_name="diagnose", standalone_mode=False)
+    except click.exceptions.Abort:
+        code = _interrupted()
+    except click.ClickException as error:
+        error.show()
+        code = ExitCode.UNUSABLE
+    except KeyboardInterrupt:
+        code = _interrupted()
+    except BrokenPipeError:
+        code = _reader_left()
+    except Exception as error:
+        code = _unexpected(error)
+    sys.exit(int(code) if isinstance(code, int) else ExitCode.NOTHING_FOUND)
+
+
+def _interrupted() -> ExitCode:
+    click.echo("Interrupted.", err=True)
+    return ExitCode.INTERRUPTED
+
+
+def _reader_left() -> ExitCode:
+    # The pipe's reader has gone; closing standard output again at exit would complain.
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.NOTHING_FOUND
+
+
+def _unexpected(error: Exception) -> ExitCode:
+    """A known error ends in its sentence; a defect of ours names where it happened, for the report."""
+    from diagnose.cli.errors import known_error
+
+    message = known_error(error)
+    if message is None:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
+        message = f"internal error: {type(error).__name__}: {error}{place}; please report it with the input if you can"
+    click.echo(f"diagnose: {message}", err=True)
+    return ExitCode.UNUSABLE
+
+
+if __name__ == "__main__":
+    main()

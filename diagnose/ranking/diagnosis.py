@@ -1,0 +1,123 @@
+"""Facts in, diagnosis out: a pure function of its inputs, without clock, network or globals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from diagnose.analysis import host_features, job_features
+from diagnose.engine.session import Session, SessionRunner
+from diagnose.facts import UNNAMED_HOST, Fact
+from diagnose.knowledge.base import KnowledgeBase, KnownCause
+from diagnose.ranking.checks import next_checks
+from diagnose.ranking.findings import findings_of, sentence
+from diagnose.ranking.model import Diagnosis, Instance, NextCheck, RankedCause, SymptomState, Unseen
+from diagnose.ranking.rank import apply_exclusions, by_cause, instances_of, link_roots, priors
+
+MAX_CHECKS = 5
+"""Checks proposed at once."""
+
+
+def diagnose(runner: SessionRunner, facts: Sequence[Fact], asserted: Iterable[str] = ()) -> Diagnosis:
+    """Rank the causes that the facts speak for. `asserted` are ids of symptoms that the operator names."""
+    knowledge = runner.knowledge
+    asserted = tuple(asserted)
+    hosts = facts_by_host(facts)
+    known_facts = {host: [*own, *host_features(own)] for host, own in hosts.items()}
+    sessions = {host: runner.run_host(own) for host, own in known_facts.items()}
+    everything = [fact for own in known_facts.values() for fact in own]
+    job = runner.run_job([*everything, *job_features(everything)])
+    scaled = priors(knowledge, asserted)
+    instances: list[Instance] = []
+    for known in knowledge.causes.values():
+        used = _sessions_for(known, sessions, job)
+        findings = [finding for session in used for finding in findings_of(known, session.matches)]
+        if findings:
+            instances += instances_of(known, findings, scaled[known.cause.id])
+    apply_exclusions(instances)
+    link_roots(instances)
+    ranked = [
+        _ranked(knowledge.causes[cause_id], group, _sessions_for(knowledge.causes[cause_id], sessions, job), instances)
+        for cause_id, group in by_cause(instances).items()
+    ]
+    ranked.sort(key=_order)
+    put_forward = [cause for cause in ranked if cause.put_forward]
+    return Diagnosis(
+        hosts=tuple(hosts),
+        symptoms=[_symptom_state(knowledge, symptom, asserted, [*sessions.values()]) for symptom in knowledge.symptoms],
+        causes=put_forward,
+        considered=[cause for cause in ranked if not cause.put_forward],
+        checks=_checks(knowledge, put_forward, asserted, scaled, sessions, job),
+    )
+
+
+def facts_by_host(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
+    """Facts grouped by host, hosts in order of name."""
+    grouped: dict[str, list[Fact]] = {}
+    for fact in facts:
+        grouped.setdefault(fact.subject.host or UNNAMED_HOST, []).append(fact)
+    return dict(sorted(grouped.items()))
+
+
+def _sessions_for(known: KnownCause, sessions: Mapping[str, Session], job: Session) -> list[Session]:
+    if known.cause.subject == "job":
+        return [job]
+    return list(sessions.values())
+
+
+def _order(cause: RankedCause) -> tuple[float, bool, int, str]:
+    """Most probable first; of equals the root before what it explains, then the more severe."""
+    return -cause.probability, cause.instances[0].root is not None, -cause.known.cause.severity.rank, cause.cause_id
+
+
+def _ranked(
+    known: KnownCause, group: Sequence[Instance], sessions: Sequence[Session], instances: Sequence[Instance]
+) -> RankedCause:
+    ordered = sorted(group, key=lambda instance: (-instance.probability, instance.key.subject))
+    explains = dict.fromkeys(
+        other.cause_id for other in instances if other.root is not None and other.root.cause_id == known.cause.id
+    )
+    unseen, looked = _unjudged(known, sessions)
+    return RankedCause(known, ordered, unseen, looked, tuple(explains))
+
+
+def _unjudged(known: KnownCause, sessions: Sequence[Session]) -> tuple[list[Unseen], list[str]]:
+    """Evidence whose facts are missing, and the sentences of evidence that was looked for and not found."""
+    kinds = frozenset().union(*(session.kinds() for session in sessions))
+    unseen: list[Unseen] = []
+    looked: list[str] = []
+    for item in known.evidence:
+        absent = tuple(sorted(item.rule.kinds() - kinds))
+        if absent:
+            unseen.append(Unseen(item.written, absent))
+        elif item.written.otherwise and not any(session.matches[item.rule.id] for session in sessions):
+            looked.append(item.written.otherwise)
+    return unseen, looked
+
+
+def _symptom_state(
+    knowledge: KnowledgeBase, symptom: str, asserted: Sequence[str], sessions: Sequence[Session]
+) -> SymptomState:
+    signs = [
+        sentence(sign.says, matches[0])
+        for sign, rule in knowledge.symptoms[symptom].signs
+        for session in sessions
+        if (matches := session.matches[rule.id])
+    ]
+    return SymptomState(symptom, bool(signs), symptom in asserted, tuple(signs))
+
+
+def _checks(
+    knowledge: KnowledgeBase,
+    causes: Sequence[RankedCause],
+    asserted: Sequence[str],
+    scaled: Mapping[str, float],
+    sessions: Mapping[str, Session],
+    job: Session,
+) -> list[NextCheck]:
+    candidates = [(cause.known, cause.probability, cause.unseen) for cause in causes]
+    listed = {cause.cause_id for cause in causes}
+    for name, known in knowledge.causes.items():
+        if name not in listed and set(asserted) & set(known.cause.symptoms):
+            unseen, _ = _unjudged(known, _sessions_for(known, sessions, job))
+            candidates.append((known, scaled[name], unseen))
+    return next_checks(candidates, MAX_CHECKS)

@@ -1,0 +1,164 @@
+"""The report as text that a tired person reads at a glance: the first line answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TextIO
+
+from diagnose.ranking.model import ESTABLISHED
+from diagnose.report.model import Report, ReportCause, ReportCheck, ReportEvidence, ReportFix, ReportInput, ReportSource
+from diagnose.report.paper import Paper
+
+DEFAULT_TOP = 5
+EVIDENCE_SHOWN = 4
+SUBJECTS_SHOWN = 4
+UNREAD_SHOWN = 8
+
+STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+
+
+def write_text(report: Report, stream: TextIO, top: int | None = None) -> None:
+    """Write the report."""
+    paper = Paper(stream)
+    paper.paragraph(_answer(report), style="bold")
+    shown = _beneath_roots(report.causes[: top or DEFAULT_TOP])
+    for number, cause in enumerate(shown, start=1):
+        paper.line()
+        _write_cause(paper, number, cause, detailed=number == 1)
+    hidden = len(report.causes) - len(shown)
+    if hidden:
+        paper.line()
+        paper.paragraph(f"{hidden} less probable: {', '.join(cause.id for cause in report.causes[len(shown) :])}")
+    if report.checks:
+        paper.line()
+        _write_check(paper, report.checks[0])
+    paper.line()
+    _write_inputs(paper, report.inputs)
+
+
+def _answer(report: Report) -> str:
+    found = [cause for cause in report.causes if cause.probability >= ESTABLISHED]
+    if found:
+        others = f", and {_plural(len(found) - 1, 'other finding')}" if len(found) > 1 else ""
+        return f"Most likely: {found[0].title} on {_subjects(found[0])} ({_percent(found[0].probability)}){others}."
+    if report.causes:
+        first = report.causes[0]
+        return f"Nothing certain. Best suspicion: {first.title} on {_subjects(first)} ({_percent(first.probability)})."
+    if not any(item.kind for item in report.inputs):
+        return "Nothing was recognised, so nothing can be said."
+    return "Nothing found: nothing in these inputs speaks for a known cause."
+
+
+def _beneath_roots(causes: Sequence[ReportCause]) -> list[ReportCause]:
+    """Consequences directly after the cause that explains them."""
+    ids = {cause.id for cause in causes}
+    roots = [cause for cause in causes if _root_id(cause) not in ids]
+    ordered: list[ReportCause] = []
+
+    def place(cause: ReportCause) -> None:
+        if cause not in ordered:
+            ordered.append(cause)
+            for other in causes:
+                if _root_id(other) == cause.id:
+                    place(other)
+
+    for cause in (*roots, *causes):
+        place(cause)
+    return ordered
+
+
+def _root_id(cause: ReportCause) -> str | None:
+    return cause.explained_by.partition("@")[0] if cause.explained_by else None
+
+
+def _write_cause(paper: Paper, number: int, cause: ReportCause, detailed: bool) -> None:
+    head = f"{number}. {_percent(cause.probability):>4}  {cause.severity.upper()}  {cause.title}  [{cause.id}]"
+    paper.paragraph(head, indent=" " * 9, first="", style=STYLES[cause.severity])
+    indent = " " * 4
+    if cause.explained_by is not None:
+        paper.paragraph(f"Follows from {cause.explained_by.replace('@', ' on ')}.", indent, indent)
+    paper.paragraph(f"On {_subjects(cause)}", indent, indent)
+    if detailed:
+        paper.paragraph(cause.explanation, indent, indent)
+    counted = [item for item in cause.evidence if item.counted] or list(cause.evidence)
+    for item in counted[:EVIDENCE_SHOWN]:
+        _write_evidence(paper, item)
+    more = len(cause.evidence) - min(len(counted), EVIDENCE_SHOWN)
+    if more > 0:
+        paper.paragraph(f"{more} more of the evidence: add --explain {cause.id}", indent + "  ", indent + "  ")
+    for fix in cause.fixes[: None if detailed else 1]:
+        _write_fix(paper, fix, detailed)
+
+
+def _write_evidence(paper: Paper, item: ReportEvidence) -> None:
+    sign, style = ("+", "green") if item.direction == "for" else ("-", "red")
+    paper.paragraph(item.text, indent=" " * 6, first=f"    {sign} ", style=style)
+    where = source_list(item.sources)
+    if where:
+        paper.line(f"      {where}", style="dim")
+
+
+def source_list(sources: Sequence[ReportSource], limit: int = 3) -> str:
+    """`dmesg.txt:12, dmesg.txt:40 and 3 more`."""
+    names = [_source(source) for source in sources]
+    shown = ", ".join(names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+def _source(source: ReportSource) -> str:
+    if source.path is None:
+        return source.command or "?"
+    return source.path if source.line is None else f"{source.path}:{source.line}"
+
+
+def _write_fix(paper: Paper, fix: ReportFix, detailed: bool) -> None:
+    paper.paragraph(f"Fix: {fix.title}  (risk: {fix.risk}; as: {fix.privilege})", indent=" " * 9, first="    ")
+    if not detailed:
+        return
+    for number, step in enumerate(fix.steps, start=1):
+        paper.paragraph(step.do, indent=" " * 9, first=f"      {number}. ")
+        if step.command:
+            for row in step.command.splitlines():
+                paper.line(f"         $ {row}", style="cyan")
+        if step.expect:
+            paper.paragraph(f"Expect: {step.expect}", indent=" " * 9, first=" " * 9)
+    paper.paragraph(f"Verify: {fix.verify}", indent=" " * 9, first=" " * 6)
+
+
+def _write_check(paper: Paper, check: ReportCheck) -> None:
+    paper.paragraph(f"Next best check: {check.text}", style="bold")
+    if check.command:
+        for row in check.command.splitlines():
+            paper.line(f"    $ {row}", style="cyan")
+    paper.paragraph(f"It would tell about: {', '.join(check.separates[:6])}", indent="    ", first="    ")
+
+
+def _write_inputs(paper: Paper, inputs: Sequence[ReportInput]) -> None:
+    read = Counter(item.kind for item in inputs if item.kind)
+    if read:
+        kinds = ", ".join(f"{kind} ({count})" if count > 1 else str(kind) for kind, count in read.items())
+        paper.paragraph(f"Read: {kinds}", indent="    ")
+    unread = [item for item in inputs if item.status != "parsed"]
+    for item in unread[:UNREAD_SHOWN]:
+        where = item.path if item.line is None else f"{item.path}:{item.line}"
+        kind = f" ({item.kind})" if item.kind else ""
+        detail = f": {item.detail}" if item.detail else ""
+        paper.paragraph(f"{item.status.capitalize()}: {where}{kind}{detail}", indent="    ", style="yellow")
+    if len(unread) > UNREAD_SHOWN:
+        paper.paragraph(f"... and {len(unread) - UNREAD_SHOWN} more not or only partly read; --format json lists all")
+
+
+def _subjects(cause: ReportCause) -> str:
+    shown = ", ".join(cause.subjects[:SUBJECTS_SHOWN])
+    more = len(cause.subjects) - SUBJECTS_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _percent(probability: float) -> str:
+    """Rounded, but never to a certainty that no probability has."""
+    return ">99%" if probability > 0.99 else "<1%" if probability < 0.01 else f"{probability:.0%}"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
