@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collectors.base import BlockCollector, LineCollector
 from collectors.kernel_log import KernelLog
+from collectors.nccl_log import NcclLog
 from collectors.nvidia_smi_list import NvidiaSmiList, NvidiaSmiVersion
 from collectors.nvidia_smi_nvlink import NvidiaSmiNvlink
 from collectors.nvidia_smi_q import NvidiaSmiQ
@@ -25,4 +26,5 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     KernelLog,
+    NcclLog,
 )

@@ -46,7 +46,9 @@ class NcclTransport(Fact):
     kind: ClassVar[str] = "nccl-transport"
     few_per_host: ClassVar[bool] = True
     transport: str = required("`P2P`, `SHM`, `NET/IB`, `NET/Socket`, `NET/OFI`, `NET/<plugin>`, `COLLNET`, `NVLS`")
-    variant: str | None = optional("What follows: `IPC`, `CUMEM`, `direct pointer`, `indirect`, `GDRDMA`, `Shared`, ...")
+    variant: str | None = optional(
+        "What follows: `IPC`, `CUMEM`, `direct pointer`, `indirect`, `GDRDMA`, `Shared`, ..."
+    )
     channels: int = required("Connections logged")
     within_host: bool | None = optional("Both ends on one host; absent where the log does not tell")
     gpudirect_rdma: bool | None = optional("GPUDirect RDMA is named on the connection")
@@ -60,6 +62,7 @@ class NcclNetwork(Fact):
     plugin: str | None = optional("`IB`, `Socket`, `AWS Libfabric`, ...")
     devices: str | None = optional("Devices or interfaces chosen, separated by blanks")
     device_count: int | None = optional("How many")
+    mixed_link_layers: bool | None = optional("Both InfiniBand and RoCE devices are among them")
     out_of_band_interface: str | None = optional("Interface of the bootstrap traffic")
     ranks: int = required("Lines that say so")
 
@@ -70,6 +73,7 @@ class NcclGpuDirect(Fact):
     kind: ClassVar[str] = "nccl-gpudirect"
     few_per_host: ClassVar[bool] = True
     enabled: bool = required("Enabled or disabled")
+    reason: str | None = optional("`distance` where the line says that GPU and NIC are too far apart")
     lines: int = required("Lines that say so")
 
 
@@ -107,7 +111,9 @@ class NcclTest(Fact):
     gpu_name: str | None = optional("GPU model that the header names")
     nccl_version: str | None = optional("NCCL version, where the file or its name gives it")
     largest_size_bytes: int = required("Largest message")
-    largest_busbw_bytes_per_second: float = required("Bus bandwidth at the largest message (better of in and out of place)")
+    largest_busbw_bytes_per_second: float = required(
+        "Bus bandwidth at the largest message (better of in and out of place)"
+    )
     peak_busbw_bytes_per_second: float = required("Highest bus bandwidth of the sweep")
     peak_size_bytes: int = required("Message size of the highest bus bandwidth")
     smallest_latency_seconds: float | None = optional("Time of the smallest message")
