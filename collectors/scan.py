@@ -1,0 +1,137 @@
+"""Reads files, folders and standard input: each goes once through all collectors, and nothing is lost in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from collectors.base import BlockCollector, LineCollector
+from collectors.compression import Limits
+from collectors.dispatch import Dispatch
+from collectors.inputs import FileResult, InputReport, LineCount, Readings, Status
+from collectors.offers import offer, unrecognised
+from collectors.parts import Parts
+from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
+from collectors.scanner import Scanner
+from collectors.stream import TextStream, open_source
+from collectors.walk import walk
+
+_NOT_READ = {"archive": Status.SKIPPED, "binary": Status.UNRECOGNISED}
+
+
+def read_inputs(
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO | None = None,
+    block_collectors: Sequence[type[BlockCollector]] = BLOCK_COLLECTORS,
+    line_collectors: Sequence[type[LineCollector]] = LINE_COLLECTORS,
+) -> Readings:
+    """Facts and reports of all paths in the order given; folders with all below them; `-` is standard input.
+
+    Never raises on what it reads: what cannot be read becomes a report.
+    """
+    dispatch = Dispatch(block_collectors, line_collectors)
+    readings = Readings()
+    for found in walk(paths):
+        if isinstance(found, InputReport):
+            readings.inputs.append(found)
+            continue
+        result = _read(found.path, found.name, stdin, dispatch, None)
+        readings.facts.extend(result.facts)
+        readings.inputs.extend(result.reports)
+    return readings
+
+
+def scan_file(
+    path: Path | None,
+    name: str,
+    block_collectors: Sequence[type[BlockCollector]] = BLOCK_COLLECTORS,
+    line_collectors: Sequence[type[LineCollector]] = LINE_COLLECTORS,
+    *,
+    stdin: BinaryIO | None = None,
+    limits: Limits | None = None,
+) -> FileResult:
+    """Facts and reports of one file, or of standard input for None; `name` is what reports and sources call it."""
+    return _read(path, name, stdin, Dispatch(block_collectors, line_collectors), limits)
+
+
+def _read(
+    path: Path | None, name: str, stdin: BinaryIO | None, dispatch: Dispatch, limits: Limits | None
+) -> FileResult:
+    if path is None and stdin is not None:
+        return scan_source(stdin, name, dispatch, limits)
+    try:
+        with open_source(path) as source:
+            return scan_source(source, name, dispatch, limits)
+    except OSError as error:
+        return FileResult(name, [], [unreadable(name, error)])
+
+
+def unreadable(name: str, error: OSError) -> InputReport:
+    """The report of a file that cannot be opened."""
+    return InputReport(
+        path=name, kind="file", status=Status.UNREADABLE, detail=error.strerror or str(error) or type(error).__name__
+    )
+
+
+def scan_source(source: BinaryIO, name: str, dispatch: Dispatch, limits: Limits | None = None) -> FileResult:
+    """Facts and reports of an open source of bytes."""
+    stream = TextStream(source, limits)
+    if stream.not_text is not None:
+        return FileResult(
+            name,
+            [],
+            [
+                InputReport(
+                    path=name,
+                    kind=stream.not_text.kind,
+                    status=_NOT_READ[stream.not_text.kind],
+                    detail=stream.not_text.reason,
+                )
+            ],
+        )
+    parts = Parts(name)
+    scanner = Scanner(dispatch, parts)
+    for chunk in stream.chunks():
+        scanner.read(chunk)
+    scanner.close()
+    return _result(scanner, dispatch, parts, stream.problems)
+
+
+def _result(scanner: Scanner, dispatch: Dispatch, parts: Parts, problems: list[str]) -> FileResult:
+    blank = missed = 0
+    claimed = scanner.claimed_lines
+    unknown = []
+    for region in scanner.leftovers.regions:
+        if region.blank:
+            blank += region.lines
+        elif offer(region, dispatch, scanner.feeders, parts):
+            claimed += region.lines
+        else:
+            missed += region.lines
+            unknown.append(region)
+    scanner.feeders.finish(scanner.total_lines)
+    found = parts.in_order()
+    for part in found:
+        for sentence in problems:
+            part.add_problem(sentence)
+    reports = [part.report(parts.path) for part in found]
+    reports += unrecognised(parts.path, unknown, whole_file=not found)
+    if not reports:
+        reports.append(_without_text(parts.path, scanner.total_lines, problems))
+    elif not found and problems:
+        reports[0] = reports[0].model_copy(update={"detail": "; ".join([reports[0].detail or "", *problems])})
+    return FileResult(
+        parts.path,
+        [fact for part in found for fact in part.facts],
+        reports,
+        LineCount(scanner.total_lines, claimed, missed, blank),
+    )
+
+
+def _without_text(path: str, lines: int, problems: list[str]) -> InputReport:
+    if problems:
+        return InputReport(path=path, kind="file", status=Status.UNREADABLE, detail="; ".join(problems))
+    detail = "The file holds only blank lines" if lines else "The file is empty"
+    return InputReport(path=path, kind="text", status=Status.UNRECOGNISED, detail=detail, lines=lines)

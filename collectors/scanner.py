@@ -1,0 +1,238 @@
+"""Walks the lines of one file and hands them to the collectors, as `collectors.base` describes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from collectors.base import Block, BlockCollector, Line, Parsed
+from collectors.commands import Command
+from collectors.dispatch import Dispatch
+from collectors.feeding import Feeders
+from collectors.parts import Parts
+from collectors.regions import Leftovers
+from collectors.terminal import Terminal
+
+BLOCK_LINES = 200_000
+BLOCK_BYTES = 64 << 20
+"""A block is cut off at either of the two."""
+
+LOG_SHAPED = re.compile(
+    r"(?:<\d+>)?(?:"
+    r"\[ *\d+\.\d{3,9}\]"
+    r"|\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\]"
+    r"|\w{3,5}\.? +\d{1,2} \d\d:\d\d:\d\d[ .]"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\s+\S"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ "
+    r"|\S+:\d+:\d+ \[\d+\] NCCL "
+    r")"
+)
+"""Lines of system logs and of NCCL. A table whose first column is a time goes on with a comma and is not meant."""
+
+
+@dataclass(slots=True)
+class _OpenBlock:
+    """A block that is being read."""
+
+    collector: type[BlockCollector]
+    host: str | None
+    command: str | None
+    opened: bool
+    """False while only the command above, not an opening line, says what it is."""
+    lines: list[Line] = field(default_factory=list)
+    size: int = 0
+    ended_lines: int = 0
+    truncated: bool = False
+
+    def add(self, line: Line, ended: int) -> None:
+        """Take a line, or only count it where the block is full."""
+        self.size += len(line.text)
+        self.ended_lines += ended
+        if len(self.lines) >= BLOCK_LINES or self.size > BLOCK_BYTES:
+            self.truncated = True
+        else:
+            self.lines.append(line)
+
+
+class Scanner:
+    """One file's walk: give it all pieces in order with `read`, then call `close`."""
+
+    def __init__(self, dispatch: Dispatch, parts: Parts) -> None:
+        self._dispatch = dispatch
+        self._parts = parts
+        self.feeders = Feeders(dispatch.line_collectors, parts)
+        self.leftovers = Leftovers()
+        self.claimed_lines = 0
+        self._terminal = Terminal()
+        self._block: _OpenBlock | None = None
+        self._number = 1
+        self._middle_of_line = False
+        self._held: tuple[Line, int] | None = None
+        """A line below a ruler that names a host if another ruler follows, and its mask."""
+
+    @property
+    def total_lines(self) -> int:
+        """Lines read so far."""
+        return self._number - 1
+
+    def read(self, chunk: bytes) -> None:
+        """Take the next piece: whole lines, but for parts of a very long one."""
+        # The byte in front lets literals that begin with a line end match the first line.
+        if self._number == 1 and not self._middle_of_line:
+            self._dispatch.search.tune(chunk)
+        data = (b" " if self._middle_of_line else b"\n") + chunk
+        places = self._dispatch.search.find(data)
+        size, count = len(data), len(places)
+        position, at = 1, 0
+        while position < size:
+            start = position
+            if self._block is None and not self._terminal.looking:
+                if at == count:
+                    self._skip(data, position, size)
+                    break
+                start = max(position, data.rfind(b"\n", position, places[at][0]) + 1)
+                if start > position:
+                    self._skip(data, position, start)
+            end = data.find(b"\n", start)
+            ended = 1 if end >= 0 else 0
+            if not ended:
+                end = size
+            mask = 0
+            while at < count and places[at][0] < end:
+                mask |= places[at][1]
+                at += 1
+            self._line(Line(self._number, data[start:end].decode("utf-8", "replace")), mask, ended)
+            self._number += ended
+            position = end + 1
+        self._middle_of_line = not data.endswith(b"\n")
+
+    def close(self) -> None:
+        """No more lines: read what is still open."""
+        self._release()
+        self._end_block()
+
+    def _skip(self, data: bytes, start: int, end: int) -> None:
+        """Lines that nobody asks for."""
+        lines = data.count(b"\n", start, end)
+        self.leftovers.add(self._number, data, start, end, lines, self._terminal.heading)
+        self._number += lines
+
+    def _line(self, line: Line, mask: int, ended: int) -> None:
+        wanted = self._dispatch.wanted(mask)
+        if (wanted.mark or self._terminal.looking) and self._mark(line, mask, ended):
+            return
+        self._output(line, mask, ended)
+
+    def _mark(self, line: Line, mask: int, ended: int) -> bool:
+        """Whether the line is a prompt or heading, or waits for the next line to tell."""
+        seen = self._terminal.look(line.text)
+        if seen.confirms and self._held is not None:
+            self._held = None
+            self.claimed_lines += 1
+        self._release()
+        if seen.waits:
+            self._held = (line, mask)
+            return True
+        if not seen.taken:
+            return False
+        self.claimed_lines += ended
+        if not (seen.soft and self._block is not None and not self._block.lines):
+            self._end_block()
+            self.leftovers.cut()
+        if seen.command is not None:
+            self._open_by(seen.command)
+        return True
+
+    def _release(self) -> None:
+        """The line that was held back was output after all."""
+        if self._held is not None:
+            (line, mask), self._held = self._held, None
+            self._output(line, mask, 1)
+
+    def _open_by(self, command: Command) -> None:
+        """The command tells which collector the lines below belong to."""
+        for collector in self._dispatch.block_collectors:
+            pattern = collector.command
+            if pattern is not None and (pattern.search(command.text) or pattern.search(command.core)):
+                self._block = _OpenBlock(collector, self._terminal.host, command.text, opened=False)
+                return
+
+    def _output(self, line: Line, mask: int, ended: int) -> None:
+        block = self._block
+        wanted = self._dispatch.wanted(mask)
+        for at in wanted.line_collectors:
+            if self.feeders.feed(at, line, self._terminal.host):
+                self.claimed_lines += ended
+                if block is not None and not block.collector.interleaved and LOG_SHAPED.match(line.text):
+                    self._end_block()
+                return
+        if wanted.block_collectors and self._opening(line, wanted.block_collectors):
+            block = self._block
+        elif block is not None and not block.collector.interleaved and LOG_SHAPED.match(line.text):
+            self._end_block()
+            block = None
+        if block is None:
+            self._leave(line, ended)
+            return
+        block.add(line, ended)
+        if self._asked(block.collector, line, block.collector.closes):
+            self._end_block()
+
+    def _opening(self, line: Line, collectors: tuple[type[BlockCollector], ...]) -> bool:
+        """Whether the line begins a block, or goes on with the one that its collector has open."""
+        block = self._block
+        if block is not None and block.collector in collectors:
+            current = block.collector
+            if self._asked(current, line, current.opens):
+                if block.opened and current.reopens:
+                    self._begin(current)
+                block.opened = True
+                return True
+        for collector in collectors:
+            if (block is None or collector is not block.collector) and self._asked(collector, line, collector.opens):
+                self._begin(collector)
+                return True
+        return False
+
+    def _asked(self, collector: type[BlockCollector], line: Line, question: Callable[[str], bool]) -> bool:
+        try:
+            return question(line.text)
+        except Exception as error:
+            self._parts.failed(collector.kind, error, line.number)
+            return False
+
+    def _begin(self, collector: type[BlockCollector]) -> None:
+        self._end_block()
+        self.leftovers.cut()
+        self._block = _OpenBlock(collector, self._terminal.host, self._terminal.typed, opened=True)
+
+    def _leave(self, line: Line, ended: int) -> None:
+        data = line.text.encode("utf-8", "replace") + b"\n" * ended
+        self.leftovers.add(line.number, data, 0, len(data), ended, self._terminal.heading)
+
+    def _end_block(self) -> None:
+        block, self._block = self._block, None
+        if block is None or not block.lines:
+            return
+        self.leftovers.cut()
+        kind, first = block.collector.kind, block.lines[0].number
+        parsed = self._parts.guard(kind, first, partial(block.collector.parse, self._finished(block)), None)
+        if not block.opened and (parsed is None or not (parsed.facts or parsed.problems)):
+            self._give_back(block)
+            return
+        self.claimed_lines += block.ended_lines
+        parsed = parsed or Parsed()
+        if block.truncated:
+            parsed.problems.append(f"The part that begins in line {first} is too long; its end was not read")
+        self._parts.add(kind, parsed, first)
+
+    def _finished(self, block: _OpenBlock) -> Block:
+        return Block(self._parts.path, block.lines, block.command, block.host, block.truncated)
+
+    def _give_back(self, block: _OpenBlock) -> None:
+        """The command promised a format that its output did not have."""
+        for line, following in zip(block.lines, [*block.lines[1:], None], strict=True):
+            self._leave(line, 0 if following is not None and following.number == line.number else 1)
+        self.leftovers.cut()

@@ -1,0 +1,114 @@
+"""Follows prompts and headings through a captured terminal: which host and which command the lines below belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from collectors.commands import Command, understand
+from collectors.marks import Mark, mark_of, under_ruler
+from collectors.regions import Heading
+
+_LINES_BELOW_RULER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a line turned out to be."""
+
+    taken: bool = False
+    """It is a prompt, heading or ruler, not output; the state has changed."""
+    command: Command | None = None
+    """The command whose output follows."""
+    soft: bool = False
+    """A ruler, which says nothing right below a command: frames are drawn around commands."""
+    waits: bool = False
+    """It names a host if the next line confirms it."""
+    confirms: bool = False
+    """It confirms the line that waits."""
+
+
+_OUTPUT = Seen()
+
+
+class Terminal:
+    """Host and command that hold for the lines that follow.
+
+    Attributes:
+        looking: whether the next line must be shown even if it contains none of the literals of a mark.
+    """
+
+    def __init__(self) -> None:
+        self.host: str | None = None
+        self.looking = False
+        self._command: Command | None = None
+        self._own_host: str | None = None
+        """Host of the prompt or heading, without regard to `ssh` in the command."""
+        self._ruler = ""
+        self._below = 0
+        self._waiting: str | None = None
+        self._unfinished: str | None = None
+
+    @property
+    def heading(self) -> Heading:
+        """What holds for the lines that follow."""
+        return Heading(self.host, self.typed)
+
+    @property
+    def typed(self) -> str | None:
+        """The command line as typed, if there is one."""
+        return self._command.text if self._command and self._command.text else None
+
+    def look(self, text: str) -> Seen:
+        """Take note of the next line, one that may be a prompt or heading."""
+        seen = self._see(text)
+        self.looking = self._below > 0 or self._unfinished is not None
+        return seen
+
+    def _see(self, text: str) -> Seen:
+        if self._unfinished is not None:
+            return self._typed_on(text)
+        mark = mark_of(text)
+        if self._waiting is not None:
+            host, self._waiting = self._waiting, None
+            if mark is not None and mark.ruler and text.startswith("-"):
+                self._below = 0
+                return self._take(Mark(host=host), confirms=True)
+        if mark is not None and mark.ruler:
+            self._ruler, self._below = text, _LINES_BELOW_RULER
+            # Tables draw lines of dashes: those are output.
+            if text.startswith("-"):
+                return _OUTPUT
+            return self._take(Mark(), soft=True)
+        if mark is None and self._below:
+            mark = self._under(text)
+            if mark is not None and self._ruler.startswith("-"):
+                self._waiting, self._below = mark.host, 1
+                return Seen(waits=True)
+        if mark is None:
+            return _OUTPUT
+        self._below = 0
+        return self._take(mark)
+
+    def _under(self, text: str) -> Mark | None:
+        self._below -= 1
+        if not text.strip():
+            return None
+        self._below = 0
+        return under_ruler(self._ruler, text)
+
+    def _typed_on(self, text: str) -> Seen:
+        typed = f"{self._unfinished} {text.removeprefix('> ').strip()}"
+        self._unfinished = None
+        return self._take(Mark(command=understand(typed)))
+
+    def _take(self, mark: Mark, *, soft: bool = False, confirms: bool = False) -> Seen:
+        if mark.host is not None:
+            self._own_host = mark.host
+        if mark.command is not None and mark.command.text.endswith("\\"):
+            self._unfinished = mark.command.text.rstrip("\\").strip()
+            return Seen(taken=True, confirms=confirms)
+        # Sections of several hosts follow one command (`pdsh ... | dshbak`): it holds until the next one.
+        if not soft and (mark.command is not None or mark.host is None):
+            self._command = mark.command
+        self.host = (self._command.host if self._command else None) or self._own_host
+        return Seen(taken=True, command=self._command if not soft else None, soft=soft, confirms=confirms)
