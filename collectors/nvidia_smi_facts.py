@@ -5,7 +5,7 @@ Names as drivers 384 to 610 and DTD v10 to v13 print them. In a path the first n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from collectors.base import Block
@@ -322,28 +322,29 @@ def _take_mig_devices(reading: Reading, gpu: Node) -> None:
         reading.put(GpuMig, "instance_count", len(devices), line)
 
 
-_HEALTHY = {"summary": "healthy", "bandwidth": "full"}
+_HEALTHY = {"summary": "healthy", "bandwidth": "full", "incorrect configuration": "none"}
+_HEALTH_FLAGS = frozenset({"route unhealthy", "route recovery in progress", "access timeout recovery"})
+
+
+def fabric_degraded(entries: Mapping[str, str]) -> bool | None:
+    """Whether one of the fabric's health entries is bad; None where none of them says anything."""
+    verdicts: list[bool] = []
+    for key, raw in entries.items():
+        text = raw.strip().lower()
+        if not text or absence(text):
+            continue
+        if key in _HEALTHY:
+            verdicts.append(text != _HEALTHY[key])
+        elif key in _HEALTH_FLAGS:
+            verdicts.append(text == "true")
+    return any(verdicts) if verdicts else None
 
 
 def _take_fabric_health(reading: Reading, gpu: Node) -> None:
-    """Degraded as soon as one entry says so; healthy only where one says that."""
     health = gpu.first("fabric/health")
-    if health is None:
-        return
-    verdicts: list[bool] = []
-    for entry in health.children:
-        text = (entry.value or "").strip().lower()
-        if not text or absence(text):
-            continue
-        good = _HEALTHY.get(entry.key)
-        if good is not None:
-            verdicts.append(text != good)
-        elif entry.key == "incorrect configuration":
-            verdicts.append(text != "none")
-        elif entry.key in ("route unhealthy", "route recovery in progress", "access timeout recovery"):
-            verdicts.append(text == "true")
-    if verdicts:
-        reading.put(GpuFabric, "health_degraded", any(verdicts), health.line)
+    if health is not None:
+        entries = {entry.key: entry.value or "" for entry in health.children}
+        reading.put(GpuFabric, "health_degraded", fabric_degraded(entries), health.line)
 
 
 def _take_process_count(reading: Reading, gpu: Node) -> None:
