@@ -66,14 +66,18 @@ class PatternCompiler:
             return None
         fields = fields_of_kind(self._vocabulary[pattern.kind])
         condition = self._condition(place, pattern, {**self.scope, pattern.as_: fields})
+        if pattern.fact and condition is not None:
+            self._demand_join(place, pattern, condition)
+        # The name is known even where the condition is wrong, so that one error does not bring others.
+        if pattern.fact:
+            self.scope[pattern.as_] = fields
+            self._kinds[pattern.as_] = pattern.kind
+        else:
+            self.counted.add(pattern.as_)
         if condition is None:
             return None
         if pattern.fact:
-            self._demand_join(place, pattern, condition)
-            self.scope[pattern.as_] = fields
-            self._kinds[pattern.as_] = pattern.kind
             return RulePattern(pattern.as_, pattern.kind, condition)
-        self.counted.add(pattern.as_)
         return RulePattern(
             pattern.as_,
             pattern.kind,

@@ -13,6 +13,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import product
 from typing import Literal
 
@@ -281,8 +282,6 @@ class _Parser:
 
 def suggestion(word: str, known: Mapping[str, object] | list[str] | set[str]) -> str:
     """The end of an error sentence: `; did you mean ...?` where something is close, else the list of what exists."""
-    from difflib import get_close_matches
-
     names = sorted(known)
     close = get_close_matches(word, names, n=1)
     return f"; did you mean `{close[0]}`?" if close else f"; there are: {', '.join(names)}"

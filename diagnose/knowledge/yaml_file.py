@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +110,28 @@ def _index(path: Path, node: yaml.Node, location: Location, lines: dict[Location
 def validation_errors(file: YamlFile, error: ValidationError, keys: dict[Location, list[str]]) -> list[RuleError]:
     """Pydantic's errors as sentences with file, line, key and cure; `keys` are the keys allowed at each location."""
     found: list[RuleError] = []
-    for detail in error.errors():
+    details = error.errors()
+    for detail in details:
+        if _follows_from_another(detail, details):
+            continue
         location = tuple(part for part in detail["loc"] if _is_real(part))
         found.append(file.error(location, _sentence(detail, keys)))
     return found
+
+
+def _follows_from_another(detail: Any, details: Sequence[Any]) -> bool:
+    """Whether an error is only the echo of another: a list that is empty because of a wrong item, a misspelt key."""
+    location = detail["loc"]
+    if detail["type"] == "too_short":
+        return any(other["loc"][: len(location)] == location and other is not detail for other in details)
+    if detail["type"] == "missing":
+        misspelt = [
+            str(other["loc"][-1])
+            for other in details
+            if other["type"] == "extra_forbidden" and other["loc"][:-1] == location[:-1]
+        ]
+        return bool(get_close_matches(str(location[-1]), misspelt))
+    return False
 
 
 def _is_real(part: str | int) -> bool:
