@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,12 +24,13 @@ def read_inputs(
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
+    progress: Callable[[str], None] | None = None,
     block_collectors: Sequence[type[BlockCollector]] = BLOCK_COLLECTORS,
     line_collectors: Sequence[type[LineCollector]] = LINE_COLLECTORS,
 ) -> Readings:
     """Facts and reports of all paths in the order given; folders with all below them; `-` is standard input.
 
-    Never raises on what it reads: what cannot be read becomes a report.
+    Never raises on what it reads: what cannot be read becomes a report. `progress` is told what is being read.
     """
     dispatch = Dispatch(block_collectors, line_collectors)
     readings = Readings()
@@ -37,7 +38,7 @@ def read_inputs(
         if isinstance(found, InputReport):
             readings.inputs.append(found)
             continue
-        result = _read(found.path, found.name, stdin, dispatch, None)
+        result = _read(found.path, found.name, dispatch, stdin=stdin, progress=progress)
         readings.facts.extend(result.facts)
         readings.inputs.extend(result.reports)
     return readings
@@ -53,17 +54,23 @@ def scan_file(
     limits: Limits | None = None,
 ) -> FileResult:
     """Facts and reports of one file, or of standard input for None; `name` is what reports and sources call it."""
-    return _read(path, name, stdin, Dispatch(block_collectors, line_collectors), limits)
+    return _read(path, name, Dispatch(block_collectors, line_collectors), stdin=stdin, limits=limits)
 
 
 def _read(
-    path: Path | None, name: str, stdin: BinaryIO | None, dispatch: Dispatch, limits: Limits | None
+    path: Path | None,
+    name: str,
+    dispatch: Dispatch,
+    *,
+    stdin: BinaryIO | None,
+    limits: Limits | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> FileResult:
     if path is None and stdin is not None:
-        return scan_source(stdin, name, dispatch, limits)
+        return scan_source(stdin, name, dispatch, limits, progress)
     try:
         with open_source(path) as source:
-            return scan_source(source, name, dispatch, limits)
+            return scan_source(source, name, dispatch, limits, progress)
     except OSError as error:
         return FileResult(name, [], [unreadable(name, error)])
 
@@ -75,7 +82,13 @@ def unreadable(name: str, error: OSError) -> InputReport:
     )
 
 
-def scan_source(source: BinaryIO, name: str, dispatch: Dispatch, limits: Limits | None = None) -> FileResult:
+def scan_source(
+    source: BinaryIO,
+    name: str,
+    dispatch: Dispatch,
+    limits: Limits | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> FileResult:
     """Facts and reports of an open source of bytes."""
     stream = TextStream(source, limits)
     if stream.not_text is not None:
@@ -94,6 +107,8 @@ def scan_source(source: BinaryIO, name: str, dispatch: Dispatch, limits: Limits 
     parts = Parts(name)
     scanner = Scanner(dispatch, parts)
     for chunk in stream.chunks():
+        if progress is not None:
+            progress(f"reading {name}, line {scanner.total_lines + 1:,}")
         scanner.read(chunk)
     scanner.close()
     return _result(scanner, dispatch, parts, stream.problems)
