@@ -13,7 +13,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 
     --no-annotate --no-emit-index-url --no-emit-find-links --no-config
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types contracts rules unit lock clean
+.PHONY: help setup demo test lint format types contracts rules unit docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,15 +60,28 @@ types: setup ## strict type check
 contracts: setup ## which package may import which
 	$(BIN)/lint-imports
 
-rules: setup ## check the rule files
+rules: setup ## check the rule files, run their examples, and see that the reference pages are theirs
 	$(BIN)/diagnose rules lint
+	$(BIN)/diagnose rules test
+	$(BIN)/python tools/reference_pages.py --check
 
 unit: setup ## the tests
 	$(BIN)/pytest -n auto
 
+bench: setup ## print figures: accuracy on the cases at hand, speed of the engine and of reading
+	$(BIN)/python benchmarks/cases.py
+	$(BIN)/python benchmarks/engine_speed.py
+	$(BIN)/python benchmarks/scan_speed.py
+
+docs: setup ## write the reference pages that come from code and rules
+	$(BIN)/python tools/reference_pages.py
+
 $(LOCKER): $(DEPENDENCIES) requirements/lock.txt
 	@$(PIP_INSTALL) --require-hashes -r requirements/lock.txt
 	@touch $@
+
+docs: setup ## write the reference pages anew from the models and rules
+	$(BIN)/python -m diagnose.docs
 
 lock: $(LOCKER) ## resolve the requirements anew and pin them with hashes
 	@$(COMPILE) -o requirements/lock.txt --group lock
