@@ -5,7 +5,6 @@ from __future__ import annotations
 from collectors.base import BlockCollector, LineCollector
 from collectors.kernel_log import KernelLog
 from collectors.lspci import Lspci, LspciTree
-
 from collectors.nccl_log import NcclLog
 from collectors.nvidia_smi_dmon import NvidiaSmiDmon
 from collectors.nvidia_smi_errors import NvidiaSmiErrors
