@@ -21,7 +21,7 @@ class PciDevice(Fact):
     driver: str | None = optional("Kernel driver in use")
     driver_modules: str | None = optional("Kernel modules that could drive it, separated by blanks")
     numa_node: int | None = optional("NUMA node that lspci prints")
-    large_bar_assigned: bool | None = optional("False when a memory region is unassigned, disabled or of size 0")
+    large_bar_assigned: bool | None = optional("False when a memory region is unassigned or of size 0")
 
 
 class PciLink(Fact):
@@ -30,7 +30,9 @@ class PciLink(Fact):
     kind: ClassVar[str] = "pci-link"
     speed_gigatransfers_per_second: float | None = optional("Speed now (LnkSta)")
     speed_max_gigatransfers_per_second: float | None = optional("Highest speed of this end (LnkCap)")
-    speed_supported_max_gigatransfers_per_second: float | None = optional("Highest speed in LnkCap2, which some cards hide from LnkCap")
+    speed_supported_max_gigatransfers_per_second: float | None = optional(
+        "Highest speed in LnkCap2, which some cards hide from LnkCap"
+    )
     width: int | None = optional("Lanes now (LnkSta)")
     width_max: int | None = optional("Lanes of this end (LnkCap)")
     speed_downgraded: bool | None = optional("lspci marks the speed as downgraded (idle GPUs do that to save power)")
@@ -50,7 +52,7 @@ class PciAcs(Fact):
 
 
 class PciAer(Fact):
-    """Advanced error status bits of a device that lspci shows as set."""
+    """Advanced error status bits of a device that lspci shows as set and not masked."""
 
     kind: ClassVar[str] = "pci-aer"
     correctable: str | None = optional("Names of set correctable bits, separated by blanks")
