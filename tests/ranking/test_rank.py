@@ -37,10 +37,10 @@ def run(folder: Path, facts: list[Fact], *symptoms: str) -> Diagnosis:
     return diagnose(SessionRunner(load_knowledge(folder)), facts, symptoms)
 
 
-def other_cause(folder: Path, **changes: str) -> None:
+def other_cause(folder: Path, *changes: tuple[str, str]) -> None:
     text = (folder / "slow" / "narrow-link.yaml").read_text()
     text = text.replace("id: narrow-link", "id: other-link")
-    for old, new in changes.values():
+    for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)
     (folder / "slow" / "other-link.yaml").write_text(text)
@@ -120,7 +120,7 @@ def test_naming_a_symptom_raises_the_priors_of_its_causes_and_leaves_a_fifth_for
 
 def test_a_consequence_stands_beneath_its_root_and_is_no_more_probable(rule_base: RuleBase) -> None:
     folder = rule_base(("  prior:", "  explains: [other-link]\n  prior:"))
-    other_cause(folder, a=("  explains: [other-link]\n", ""), b=("probability: 0.05", "probability: 0.2"))
+    other_cause(folder, ("  explains: [other-link]\n", ""), ("probability: 0.05", "probability: 0.2"))
     root, consequence = run(folder, [link(0, 8), load(0)]).causes
     assert (root.cause_id, root.explains) == ("narrow-link", ("other-link",))
     assert consequence.instances[0].root is root.instances[0]
@@ -132,14 +132,14 @@ def test_a_root_on_another_gpu_explains_nothing(rule_base: RuleBase) -> None:
     folder = rule_base(
         ("  prior:", "  explains: [other-link]\n  prior:"), ("width_current < width_max", "width_current == 8")
     )
-    other_cause(folder, a=("  explains: [other-link]\n", ""), b=("width_current == 8", "width_current == 4"))
+    other_cause(folder, ("  explains: [other-link]\n", ""), ("width_current == 8", "width_current == 4"))
     causes = run(folder, [link(0, 8), load(0), link(1, 4), load(1)]).causes
     assert [cause.instances[0].root for cause in causes] == [None, None]
 
 
 def test_of_two_causes_that_exclude_each_other_the_weaker_keeps_what_the_stronger_leaves(rule_base: RuleBase) -> None:
     folder = rule_base(("  prior:", "  excludes: [other-link]\n  prior:"))
-    other_cause(folder, a=("  excludes: [other-link]\n", ""), b=("probability: 0.05", "probability: 0.03"))
+    other_cause(folder, ("  excludes: [other-link]\n", ""), ("probability: 0.05", "probability: 0.03"))
     first, second = run(folder, [link(0, 8), load(0)]).causes
     unexcluded = logistic(logit(0.03) + logit(100 / 101))
     assert first.cause_id == "narrow-link"
