@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collectors.base import BlockCollector, LineCollector
+from collectors.df import Df
+from collectors.fabric_manager_log import FabricManagerLog
 from collectors.kernel_log import KernelLog
+from collectors.kernel_modules import KernelModules
+from collectors.lscpu import Lscpu
 from collectors.lspci import Lspci, LspciTree
+from collectors.modprobe_errors import ModprobeErrors
 from collectors.nccl_log import NcclLog
+from collectors.numactl import Numactl
 from collectors.nvidia_smi_dmon import NvidiaSmiDmon
 from collectors.nvidia_smi_errors import NvidiaSmiErrors
 from collectors.nvidia_smi_list import NvidiaSmiList, NvidiaSmiVersion
@@ -17,6 +23,8 @@ from collectors.nvidia_smi_table import NvidiaSmiTable
 from collectors.nvidia_smi_topo import NvidiaSmiTopo
 from collectors.nvidia_smi_topo_p2p import NvidiaSmiTopoP2p
 from collectors.nvidia_smi_xml import NvidiaSmiXml
+from collectors.package_history import PackageHistory
+from collectors.proc_driver_version import ProcDriverVersion
 
 BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiQ,
@@ -32,9 +40,17 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiTopoP2p,
     Lspci,
     LspciTree,
+    KernelModules,
+    Numactl,
+    Lscpu,
+    ProcDriverVersion,
+    Df,
+    PackageHistory,
 )
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
+    ModprobeErrors,
+    FabricManagerLog,
     KernelLog,
     NcclLog,
     NvidiaSmiErrors,
