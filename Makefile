@@ -13,7 +13,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 
     --no-annotate --no-emit-index-url --no-emit-find-links --no-config
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types contracts rules unit docs lock clean
+.PHONY: help setup demo test lint format types contracts rules unit bench docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,9 +79,6 @@ docs: setup ## write the reference pages that come from code and rules
 $(LOCKER): $(DEPENDENCIES) requirements/lock.txt
 	@$(PIP_INSTALL) --require-hashes -r requirements/lock.txt
 	@touch $@
-
-docs: setup ## write the reference pages anew from the models and rules
-	$(BIN)/python -m diagnose.docs
 
 lock: $(LOCKER) ## resolve the requirements anew and pin them with hashes
 	@$(COMPILE) -o requirements/lock.txt --group lock

@@ -18,7 +18,7 @@ def complaint() -> "str | None":
     """The first thing that stands in the way, as one sentence with its cure; None where nothing does."""
     python, version = sys.executable, "{}.{}".format(*sys.version_info)
     if sys.version_info < OLDEST:
-        return f"Python 3.11 or newer is needed, {python} is {version}: name another, as in `make setup PYTHON=python3.12`."
+        return f"Python 3.11 or newer is needed, {python} is {version}: name one, as in `make setup PYTHON=python3.12`."
     if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
         return (
             f"{python} cannot create virtual environments: install its venv module (Debian, Ubuntu: "
