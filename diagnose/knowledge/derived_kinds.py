@@ -97,7 +97,7 @@ class Derivation:
         return round(value) if wants_integer and isinstance(value, float) else value
 
 
-def field_value(fact: Fact, field: str) -> Any:
+def field_value(fact: Fact, field: str) -> object | None:
     """The value that rules see under a field's name, None where absent."""
     if field.startswith(MISSING_PREFIX):
         return fact.missing.get(field.removeprefix(MISSING_PREFIX))
