@@ -11,6 +11,8 @@ from collectors.lscpu import Lscpu
 from collectors.lspci import Lspci, LspciTree
 from collectors.modprobe_errors import ModprobeErrors
 from collectors.nccl_log import NcclLog
+from collectors.nccl_tests import NcclTests
+from collectors.nccl_tests_json import NcclTestsJson
 from collectors.numactl import Numactl
 from collectors.nvidia_smi_dmon import NvidiaSmiDmon
 from collectors.nvidia_smi_errors import NvidiaSmiErrors
@@ -25,6 +27,7 @@ from collectors.nvidia_smi_topo_p2p import NvidiaSmiTopoP2p
 from collectors.nvidia_smi_xml import NvidiaSmiXml
 from collectors.package_history import PackageHistory
 from collectors.proc_driver_version import ProcDriverVersion
+from collectors.torch_all_reduce import TorchAllReduce
 
 BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiQ,
@@ -38,6 +41,9 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiPmon,
     NvidiaSmiTopo,
     NvidiaSmiTopoP2p,
+    NcclTests,
+    NcclTestsJson,
+    TorchAllReduce,
     Lspci,
     LspciTree,
     KernelModules,

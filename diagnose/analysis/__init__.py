@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from diagnose.analysis import gpu_count
+from diagnose.analysis import gpu_count, nccl_comparison
 from diagnose.facts import Fact
 
 Feature = Callable[[Sequence[Fact]], list[Fact]]
@@ -12,7 +12,7 @@ Feature = Callable[[Sequence[Fact]], list[Fact]]
 HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features,)
 """Each takes the facts of one host and returns new ones."""
 
-JOB_FEATURES: tuple[Feature, ...] = ()
+JOB_FEATURES: tuple[Feature, ...] = (nccl_comparison.features,)
 """Each takes the facts of all hosts of a job and returns new ones."""
 
 

@@ -119,6 +119,8 @@ class NcclTest(Fact):
     smallest_latency_seconds: float | None = optional("Time of the smallest message")
     wrong_results: int | None = optional("Elements that came out wrong; absent where unchecked (N/A)")
     reported_average_busbw_bytes_per_second: float | None = optional("The tool's own average over all sizes")
+    sizes_bytes: tuple[int, ...] | None = optional("Message sizes of the sweep, rising")
+    busbw_by_size_bytes_per_second: tuple[float, ...] | None = optional("Bus bandwidth at each of the sizes")
 
 
 class NcclTestComparison(Fact):
@@ -127,8 +129,9 @@ class NcclTestComparison(Fact):
     kind: ClassVar[str] = "nccl-test-comparison"
     few_per_host: ClassVar[bool] = True
     operation: str = required("Operation")
-    older_version: str = required("Version of the faster-or-older run")
-    newer_version: str = required("Version of the other run")
+    older_version: str = required("Lower version")
+    newer_version: str = required("Higher version")
+    ranks: int | None = optional("Ranks, where both runs tell them")
     lowest_ratio: float = required("Smallest bandwidth newer over older at one size")
     lowest_ratio_size_bytes: int = required("Message size of it")
     median_ratio: float = required("Median over the sizes")
