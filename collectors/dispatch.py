@@ -37,14 +37,15 @@ class Dispatch:
 
     def wanted(self, mask: int) -> Wanted:
         """Who set the bits of a mask."""
-        found = self._wanted.get(mask)
-        if found is None:
-            count = len(self.line_collectors)
-            found = self._wanted[mask] = Wanted(
-                mark=bool(mask & MARK),
-                line_collectors=tuple(at for at in range(count) if mask >> (at + 1) & 1),
-                block_collectors=tuple(
-                    collector for at, collector in enumerate(self.block_collectors) if mask >> (at + 1 + count) & 1
-                ),
-            )
+        return self._wanted.get(mask) or self._decode(mask)
+
+    def _decode(self, mask: int) -> Wanted:
+        count = len(self.line_collectors)
+        found = self._wanted[mask] = Wanted(
+            mark=bool(mask & MARK),
+            line_collectors=tuple(at for at in range(count) if mask >> (at + 1) & 1),
+            block_collectors=tuple(
+                collector for at, collector in enumerate(self.block_collectors) if mask >> (at + 1 + count) & 1
+            ),
+        )
         return found

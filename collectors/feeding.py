@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,9 +13,15 @@ _FAILURES_LIMIT = 100
 """A collector that raises so often on one file is not asked again."""
 
 
+def _refuse(*_: object) -> bool:
+    return False
+
+
 @dataclass(slots=True)
 class _Feeder:
-    instance: LineCollector
+    instance: LineCollector | None
+    """None where it could not even be made."""
+    take: Callable[[Line, str | None], bool]
     first_line: int = 0
     """First line taken; 0 while there is none."""
     claimed: bool = False
@@ -32,28 +38,25 @@ class Feeders:
 
     def feed(self, at: int, line: Line, host: str | None) -> bool:
         """Whether the collector takes the line as its own."""
-        feeder = self._feeders[at]
-        if feeder is None:
-            made = self._made(at, line.number)
-            if made is None:
-                return False
-            feeder = self._feeders[at] = made
-        if feeder.failures >= _FAILURES_LIMIT:
-            return False
+        feeder = self._feeders[at] or self._added(at, line.number)
         try:
-            if not feeder.instance.feed(line, host):
+            if not feeder.take(line, host):
                 return False
         except Exception as error:
             feeder.failures += 1
+            if feeder.failures == _FAILURES_LIMIT:
+                feeder.take = _refuse
             self._parts.failed(self._collectors[at].kind, error, line.number)
             return False
         if not feeder.first_line:
             feeder.first_line = line.number
         return True
 
-    def _made(self, at: int, number: int) -> _Feeder | None:
+    def _added(self, at: int, number: int) -> _Feeder:
         collector = self._collectors[at]
-        return self._parts.guard(collector.kind, number, lambda: _Feeder(collector(self._parts.path)), None)
+        instance = self._parts.guard(collector.kind, number, partial(collector, self._parts.path), None)
+        feeder = self._feeders[at] = _Feeder(instance, instance.feed if instance else _refuse)
+        return feeder
 
     def claim(self, at: int, lines: Iterable[Line], first_line: int, host: str | None) -> None:
         """Give a collector lines that resemble its format. One that took lines of its own already knows the file."""
@@ -62,9 +65,7 @@ class Feeders:
             return
         if feeder is None or not feeder.claimed:
             # A fresh one: lines that were refused before must not count twice.
-            feeder = self._feeders[at] = self._made(at, first_line)
-            if feeder is None:
-                return
+            feeder = self._added(at, first_line)
             feeder.claimed = True
             feeder.first_line = first_line
         for line in lines:
@@ -73,12 +74,8 @@ class Feeders:
     def finish(self, total_lines: int) -> None:
         """Hand the facts of all collectors that took something to the parts."""
         for collector, feeder in zip(self._collectors, self._feeders, strict=True):
-            if feeder is None or not feeder.first_line:
+            if feeder is None or feeder.instance is None or not feeder.first_line:
                 continue
-            parsed = self._parts.guard(
-                collector.kind,
-                feeder.first_line,
-                partial(feeder.instance.finish, total_lines, feeder.claimed),
-                Parsed(),
-            )
+            finish = partial(feeder.instance.finish, total_lines, feeder.claimed)
+            parsed = self._parts.guard(collector.kind, feeder.first_line, finish, Parsed())
             self._parts.add(collector.kind, parsed, feeder.first_line)

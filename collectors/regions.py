@@ -87,6 +87,9 @@ class Leftovers:
             self._open = True
         region = self.regions[-1]
         size = end - start
+        if not self._room:
+            region.leave_out(number, lines)
+            return
         if size <= self._room:
             self._room -= size
             region.add(number, data[start:end], lines)

@@ -9,7 +9,7 @@ from functools import partial
 
 from collectors.base import Block, BlockCollector, Line, Parsed
 from collectors.commands import Command
-from collectors.dispatch import Dispatch
+from collectors.dispatch import Dispatch, Wanted
 from collectors.feeding import Feeders
 from collectors.parts import Parts
 from collectors.regions import Leftovers
@@ -69,8 +69,8 @@ class Scanner:
         self._block: _OpenBlock | None = None
         self._number = 1
         self._middle_of_line = False
-        self._held: tuple[Line, int] | None = None
-        """A line below a ruler that names a host if another ruler follows, and its mask."""
+        self._held: tuple[Line, Wanted] | None = None
+        """A line below a ruler that names a host if another ruler follows."""
 
     @property
     def total_lines(self) -> int:
@@ -83,29 +83,31 @@ class Scanner:
         if self._number == 1 and not self._middle_of_line:
             self._dispatch.search.tune(chunk)
         data = (b" " if self._middle_of_line else b"\n") + chunk
-        places = self._dispatch.search.find(data)
-        size, count = len(data), len(places)
-        position, at = 1, 0
-        while position < size:
-            start = position
-            if self._block is None and not self._terminal.looking:
-                if at == count:
-                    self._skip(data, position, size)
-                    break
-                start = max(position, data.rfind(b"\n", position, places[at][0]) + 1)
-                if start > position:
-                    self._skip(data, position, start)
+        size, start = len(data), 1
+        places = iter([*self._dispatch.search.find(data), (size, 0)])
+        place, bits = next(places)
+        wanted_by, terminal = self._dispatch.wanted, self._terminal
+        while start < size:
+            if self._block is None and not terminal.looking:
+                wanted_start = data.rfind(b"\n", start, place) + 1 if place < size else size
+                if wanted_start > start:
+                    self._skip(data, start, wanted_start)
+                    start = wanted_start
+                    continue
             end = data.find(b"\n", start)
-            ended = 1 if end >= 0 else 0
-            if not ended:
-                end = size
+            ended = 1
+            if end < 0:
+                end, ended = size, 0
             mask = 0
-            while at < count and places[at][0] < end:
-                mask |= places[at][1]
-                at += 1
-            self._line(Line(self._number, data[start:end].decode("utf-8", "replace")), mask, ended)
+            while place < end:
+                mask |= bits
+                place, bits = next(places)
+            line = Line(self._number, data[start:end].decode("utf-8", "replace"))
+            wanted = wanted_by(mask)
+            if not (wanted.mark or terminal.looking) or not self._mark(line, wanted, ended):
+                self._output(line, wanted, ended)
             self._number += ended
-            position = end + 1
+            start = end + 1
         self._middle_of_line = not data.endswith(b"\n")
 
     def close(self) -> None:
@@ -119,13 +121,7 @@ class Scanner:
         self.leftovers.add(self._number, data, start, end, lines, self._terminal.heading)
         self._number += lines
 
-    def _line(self, line: Line, mask: int, ended: int) -> None:
-        wanted = self._dispatch.wanted(mask)
-        if (wanted.mark or self._terminal.looking) and self._mark(line, mask, ended):
-            return
-        self._output(line, mask, ended)
-
-    def _mark(self, line: Line, mask: int, ended: int) -> bool:
+    def _mark(self, line: Line, wanted: Wanted, ended: int) -> bool:
         """Whether the line is a prompt or heading, or waits for the next line to tell."""
         seen = self._terminal.look(line.text)
         if seen.confirms and self._held is not None:
@@ -133,7 +129,7 @@ class Scanner:
             self.claimed_lines += 1
         self._release()
         if seen.waits:
-            self._held = (line, mask)
+            self._held = (line, wanted)
             return True
         if not seen.taken:
             return False
@@ -148,22 +144,21 @@ class Scanner:
     def _release(self) -> None:
         """The line that was held back was output after all."""
         if self._held is not None:
-            (line, mask), self._held = self._held, None
-            self._output(line, mask, 1)
+            (line, wanted), self._held = self._held, None
+            self._output(line, wanted, 1)
 
     def _open_by(self, command: Command) -> None:
         """The command tells which collector the lines below belong to."""
         for collector in self._dispatch.block_collectors:
             pattern = collector.command
             if pattern is not None and (pattern.search(command.text) or pattern.search(command.core)):
-                self._block = _OpenBlock(collector, self._terminal.host, command.text, opened=False)
+                self._block = _OpenBlock(collector, *self._terminal.heading, opened=False)
                 return
 
-    def _output(self, line: Line, mask: int, ended: int) -> None:
+    def _output(self, line: Line, wanted: Wanted, ended: int) -> None:
         block = self._block
-        wanted = self._dispatch.wanted(mask)
         for at in wanted.line_collectors:
-            if self.feeders.feed(at, line, self._terminal.host):
+            if self.feeders.feed(at, line, self._terminal.heading.host):
                 self.claimed_lines += ended
                 if block is not None and not block.collector.interleaved and LOG_SHAPED.match(line.text):
                     self._end_block()
@@ -206,7 +201,7 @@ class Scanner:
     def _begin(self, collector: type[BlockCollector]) -> None:
         self._end_block()
         self.leftovers.cut()
-        self._block = _OpenBlock(collector, self._terminal.host, self._terminal.typed, opened=True)
+        self._block = _OpenBlock(collector, *self._terminal.heading, opened=True)
 
     def _leave(self, line: Line, ended: int) -> None:
         data = line.text.encode("utf-8", "replace") + b"\n" * ended

@@ -28,17 +28,19 @@ class Seen:
 
 
 _OUTPUT = Seen()
+_NO_COMMAND = understand("")
 
 
 class Terminal:
     """Host and command that hold for the lines that follow.
 
     Attributes:
+        heading: host and command line, as regions and blocks carry them.
         looking: whether the next line must be shown even if it contains none of the literals of a mark.
     """
 
     def __init__(self) -> None:
-        self.host: str | None = None
+        self.heading = Heading(None, None)
         self.looking = False
         self._command: Command | None = None
         self._own_host: str | None = None
@@ -47,16 +49,6 @@ class Terminal:
         self._below = 0
         self._waiting: str | None = None
         self._unfinished: str | None = None
-
-    @property
-    def heading(self) -> Heading:
-        """What holds for the lines that follow."""
-        return Heading(self.host, self.typed)
-
-    @property
-    def typed(self) -> str | None:
-        """The command line as typed, if there is one."""
-        return self._command.text if self._command and self._command.text else None
 
     def look(self, text: str) -> Seen:
         """Take note of the next line, one that may be a prompt or heading."""
@@ -110,5 +102,6 @@ class Terminal:
         # Sections of several hosts follow one command (`pdsh ... | dshbak`): it holds until the next one.
         if not soft and (mark.command is not None or mark.host is None):
             self._command = mark.command
-        self.host = (self._command.host if self._command else None) or self._own_host
+        command = self._command or _NO_COMMAND
+        self.heading = Heading(command.host or self._own_host, command.text or None)
         return Seen(taken=True, command=self._command if not soft else None, soft=soft, confirms=confirms)
