@@ -13,9 +13,15 @@ from diagnose.facts.kernel import Sxid, SystemMessage
 
 _LINE = re.compile(r"^\[\w{3} \d{1,2} \d{4} \d\d:\d\d:\d\d\] \[(\w+)\s*\] \[tid \d+\] (.*)$")
 _SXID = re.compile(
-    r"detected NVSwitch (non-fatal|fatal) error (\d{3,5})\b.*?pci bus id ([0-9a-fA-F:.]+)(?:.*? port (\d{1,3}))?",
+    r"(?:^|\s)detected NVSwitch (non-fatal|fatal) error (\d{3,5})\b.*?pci bus id ([0-9a-fA-F:.]+)"
+    r"(?:.*? port (\d{1,3}))?",
     re.IGNORECASE,
 )
+_CONTINUATION = re.compile(
+    r"^(?:Message payload details:|\s+Index: \d+\s+Physical Id: |\s+Link [Mm]ask|Fabric Manager Log initializing|\.$)"
+)
+"""Further lines of one entry: inband messages and tables of devices."""
+
 _MESSAGES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("fabric-manager-version-mismatch", re.compile(r"version \S+ do(?:es)?n'?t? ?(?:not )?match with driver version")),
     (
@@ -59,8 +65,8 @@ class FabricManagerLog(LineCollector):
 
     @classmethod
     def resembles(cls, lines: Sequence[str]) -> float:
-        """Share of stamped lines; messages go over several."""
-        return min(share(lines, _LINE) * 2, 1.0)
+        """Share of lines that are of this log, its further lines without a stamp included."""
+        return share(lines, re.compile(f"{_LINE.pattern}|{_CONTINUATION.pattern}"))
 
     def feed(self, line: Line, host: str | None) -> bool:
         """Count a line of this log, or fabric manager's own words about a switch in another one."""
@@ -71,7 +77,7 @@ class FabricManagerLog(LineCollector):
             self._count_sxid(line, host, sxid, text)
             return True
         if entry is None:
-            return False
+            return _CONTINUATION.match(line.text) is not None
         if entry[1] in ("ERROR", "CRITICAL", "FATAL", "WARNING"):
             self._count_message(line, host, text)
         return True

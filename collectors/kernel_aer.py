@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from collectors.kernel_events import MAX_KEYS, Context, Count, Heard
-from diagnose.facts import Fact, normalise_bus_id
+from collectors.kernel_events import MAX_KEYS, Context, Count, Heard, normalise_bus_id
+from diagnose.facts import Fact
 from diagnose.facts.kernel import PcieErrorEvent
 
 CORRECTABLE_BITS: Mapping[int, str] = {

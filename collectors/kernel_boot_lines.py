@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from collectors.kernel_events import MAX_KEYS, Context, Heard
-from diagnose.facts import Fact, Source, Subject, normalise_bus_id
+from collectors.kernel_events import MAX_KEYS, Context, Heard, normalise_bus_id
+from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.host import KernelModule, Virtualisation
 from diagnose.facts.kernel import IommuState, KernelParameter
 from diagnose.facts.pcie import PciBandwidthLimit

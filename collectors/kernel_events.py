@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from collectors.kernel_timeline import Moment, Timeline
-from diagnose.facts import Fact, Source, Subject, normalise_bus_id
+from diagnose.facts import Fact, Source, Subject
+from diagnose.facts import normalise_bus_id as _normalise_bus_id
 
 MAX_KEYS = 4096
 """Different events of one sort that are counted in one file; a log that names more devices is not a real one."""
@@ -18,6 +20,10 @@ MAX_DETAIL = 300
 
 DEVICE = re.compile(r"\b((?:[0-9a-fA-F]{4,8}:)[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?)\b")
 """A PCI address with its domain, as the kernel writes it."""
+
+
+normalise_bus_id = lru_cache(maxsize=1024)(_normalise_bus_id)
+"""Logs name few devices many times."""
 
 
 class Heard(NamedTuple):

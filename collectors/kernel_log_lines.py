@@ -18,7 +18,7 @@ _ASSUMED_YEAR = 2000
 
 _PRIORITY = re.compile(r"^<\d{1,3}>\s*")
 _DECODED = re.compile(
-    r"^(?:kern|user|daemon|auth|syslog|local\d|\d+)\s*:\s*(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s*"
+    r"^(kern|user|daemon|auth|syslog|local\d|\d+)\s*:\s*(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s*"
 )
 _KMSG = re.compile(r"^\d{1,4},\d+,(\d+),[^;]{1,40};")
 _SECONDS = re.compile(r"^\[\s*(\d+\.\d+)(?:@\d+)?\]\s?(?:\[\s*[TC]\d+\]\s?)?")
@@ -98,9 +98,15 @@ class LineReader:
             if entry is not None:
                 return entry
         rest = _PRIORITY.sub("", text, count=1)
-        rest = _DECODED.sub("", rest, count=1)
+        decoded = _DECODED.match(rest)
+        if decoded is not None:
+            rest = rest[decoded.end() :]
         entry = self._kmsg(rest) or self._bracketed(rest) or self._iso(rest) or self._syslog(rest)
-        return _unfold(entry) if entry is not None else LogLine(text.strip())
+        if entry is None:
+            return LogLine(text.strip())
+        if decoded is not None and entry.tag is None:
+            entry = entry._replace(tag="kernel" if decoded[1] == "kern" else decoded[1])
+        return _unfold(entry)
 
     def _kmsg(self, text: str) -> LogLine | None:
         match = _KMSG.match(text)
@@ -135,7 +141,9 @@ class LineReader:
         self._year = int(year)
         rest = text[match.end() :]
         # dmesg writes a comma before the fraction and names no host; syslog and journalctl write a point and name one.
-        host, tag, message = (None, None, rest) if mark == "," else _host_and_tag(rest)
+        # Programs of other sorts write a comma too, but no zone.
+        dmesg = mark == "," and zone is not None
+        host, tag, message = (None, "kernel", rest) if dmesg else _host_and_tag(rest)
         return _with_inner_seconds(LogLine(message, host, tag, wall, time=_absolute(match[0], zone), stamped=True))
 
     def _syslog(self, text: str) -> LogLine | None:

@@ -1,7 +1,7 @@
 """The known messages of the NVIDIA driver, the kernel and services, by our own names, and how they are counted.
 
 Names are stable: rules use them as `code`. Each row holds a cheap piece of text that the line must contain, and where
-that is not enough a pattern. A group `device` in the pattern is the PCI address that the message is about.
+that is not enough a pattern. The first PCI address in the line is the device that the message is about.
 Wording: open GPU kernel modules (kernel-open/nvidia/nv.c, nv-pci.c), Linux drivers/pci, drivers/vfio, mm/oom_kill.c,
 kernel/watchdog.c, drivers/net/ethernet/mellanox, and logs from the field.
 """
@@ -9,11 +9,11 @@ kernel/watchdog.c, drivers/net/ethernet/mellanox, and logs from the field.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from collectors.kernel_events import DEVICE, MAX_KEYS, Context, Count, Heard, quoted
-from diagnose.facts import Fact, normalise_bus_id
+from collectors.kernel_events import DEVICE, MAX_KEYS, Context, Count, Heard, normalise_bus_id, quoted
+from diagnose.facts import Fact
 from diagnose.facts.kernel import DriverMessage, SystemMessage
 
 
@@ -26,10 +26,6 @@ class Message:
     pattern: re.Pattern[str] | None = None
     gpu: bool = False
     """The device of the line is certainly a GPU."""
-
-    def matches(self, text: str) -> bool:
-        """Whether the line is this message."""
-        return self.piece in text and (self.pattern is None or self.pattern.search(text) is not None)
 
 
 def _row(code: str, piece: str, pattern: str | None = None, gpu: bool = False) -> Message:
@@ -92,6 +88,7 @@ SYSTEM_MESSAGES: tuple[Message, ...] = (
     _row("pcie-slot-power-fault", "Power fault", r"\bSlot\(.*\): Power fault"),
     _row("pcie-retrain-failed", "retraining failed"),
     _row("pcie-containment", "DPC: containment event"),
+    _row("iommu-fault-of-gpu", "IO_PAGE_FAULT", r"\bnvidia \S+: (?:AMD-Vi: )?Event logged \[IO_PAGE_FAULT", gpu=True),
     # Processor and memory of the host.
     _row("machine-check", "Machine check events logged"),
     _row("machine-check", "Machine Check: 0", r"mce: \[Hardware Error\]: CPU \d+: Machine Check"),
@@ -122,6 +119,12 @@ SYSTEM_MESSAGES: tuple[Message, ...] = (
 )
 """About the host and its other devices: kind `system-message`."""
 
+_BY_PIECE: Mapping[str, tuple[Message, ...]] = {
+    piece: tuple(message for message in (*DRIVER_MESSAGES, *SYSTEM_MESSAGES) if message.piece == piece)
+    for piece in dict.fromkeys(message.piece for message in (*DRIVER_MESSAGES, *SYSTEM_MESSAGES))
+}
+"""The rows by their piece of text, so that a line of none of them is passed over fast."""
+
 _OTHER_VERSION = re.compile(r"(?:this|but this) kernel module has the version (\S+)")
 
 _Key = tuple[str | None, Message, str | None]
@@ -138,10 +141,12 @@ class MessageTally:
     def take(self, heard: Heard) -> bool:
         """Count a line of a known message."""
         text = heard.message
-        for message in (*DRIVER_MESSAGES, *SYSTEM_MESSAGES):
-            if message.matches(text):
-                self._count(message, heard)
-                return True
+        for piece, messages in _BY_PIECE.items():
+            if piece in text:
+                for message in messages:
+                    if message.pattern is None or message.pattern.search(text):
+                        self._count(message, heard)
+                        return True
         return self._take_second_line(text)
 
     def _count(self, message: Message, heard: Heard) -> None:

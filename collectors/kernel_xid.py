@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from collectors.kernel_events import MAX_KEYS, Context, Count, Heard, quoted
-from diagnose.facts import Fact, Subject, normalise_bus_id
+from collectors.kernel_events import MAX_KEYS, Context, Count, Heard, normalise_bus_id, quoted
+from diagnose.facts import Fact, Subject
 from diagnose.facts.kernel import Sxid, Xid
 
 _XID = re.compile(r"\bXid:?\s*\((?:PCI:)?([0-9a-fA-F:.]{5,16})[^)]{0,40}\):?\s*(\d{1,4})\b[,:]?\s*(.*)")

@@ -22,7 +22,7 @@ _DETAIL = re.compile(
     r"Kernel driver in use|Kernel modules|Physical Slot|Region \d|Flags|Capabilities|NUMA node|"
     r"IOMMU group|Control|Status): ?"
 )
-_PICKED_DETAIL = re.compile(r"^\s*(?:LnkCap|LnkSta|ACSCtl):\s")
+_PICKED_DETAIL = re.compile(r"^\s*(?:LnkCap|LnkSta|ACSCtl|Subsystem):\s")
 _LEFT_OUT = re.compile(r"^\s*(?:\[?(?:\.\.\.|…)\]?|\(?snip\)?)\s*$")
 _SELECTED = re.compile(r"\blspci\b.*\s-(?:s|d)")
 
@@ -34,7 +34,7 @@ class Lspci(BlockCollector):
     literals: ClassVar[tuple[bytes, ...]] = (
         b"bridge", b"Bridge", b"ontroller", b"System peripheral", b"Processing accelerators", b"Fibre Channel",
         b"Performance counters", b"PIC", b"SMBus", b"udio device", b"10de:", b"Slot:", b"LnkCap:", b"LnkSta:",
-        b"ACSCtl:",
+        b"ACSCtl:", b"Subsystem: ",
     )  # fmt: skip
     command: ClassVar[re.Pattern[str] | None] = re.compile(r"\blspci\b(?!\s+(?:\S+\s+)*-\w*t)")
     reopens: ClassVar[bool] = False

@@ -11,10 +11,10 @@ from diagnose.facts.host import DriverFailure
 
 _MODULE = r"'?(?P<module>nvidia[\w-]*|[\w/.-]*/nvidia[\w-]*\.ko)'?"
 _MODPROBE = re.compile(
-    rf"(?:modprobe|insmod): (?:ERROR|FATAL): (?:could not insert (?:module )?{_MODULE}: (?P<why>.+))"
+    rf"(?:^|\s)(?:modprobe|insmod): (?:ERROR|FATAL): (?:could not insert (?:module )?{_MODULE}: (?P<why>.+))"
 )
-_NOT_FOUND = re.compile(r"modprobe: (?:ERROR|FATAL): Module (?P<module>nvidia[\w-]*) not found")
-_SYSTEMD = re.compile(rf"Failed to (?:insert|find) module {_MODULE}(?:: (?P<why>.+))?")
+_NOT_FOUND = re.compile(r"(?:^|\s)modprobe: (?:ERROR|FATAL): Module (?P<module>nvidia[\w-]*) not found")
+_SYSTEMD = re.compile(rf"(?:^|\s)Failed to (?:insert|find) module {_MODULE}(?:: (?P<why>.+))?")
 
 _CODES: tuple[tuple[str, str], ...] = (
     ("Key was rejected by service", "key-rejected"),
