@@ -21,8 +21,8 @@ from collectors.nvidia_smi_values import read, uuid, words
 from diagnose.facts import Fact, Missing, Subject, normalise_bus_id
 from diagnose.facts.gpu import GpuIdentity, NvlinkErrors, NvlinkState, NvlinkSummary
 
-GPU_LINE = re.compile(r"^\s*GPU ([0-9]{1,4}): (.*?)\s*\(UUID: ([^)\s]*)\)?")
-LINK_LINE = re.compile(r"^\s*Link ([0-9]{1,3}):\s*(\S.*?)\s*$")
+GPU_LINE = re.compile(r"^\s*GPU ([0-9]{1,4}): (.{0,100}?)\s*\(UUID: ([^)\s]*)\)?")
+LINK_LINE = re.compile(r"^\s*Link ([0-9]{1,3}):\s*(\S.*)$")
 ABOUT_LINKS = re.compile(
     r"^\s*(?:Link [0-9]{1,3}[:,]|NVML: .*nvlink\b|Device does not have or support nvlink\b)", re.IGNORECASE
 )
@@ -30,7 +30,7 @@ _ALL_INACTIVE = re.compile(r"all links are inactive", re.IGNORECASE)
 _RATE = re.compile(r"^([0-9]{1,6}(?:\.[0-9]{1,6})?) GB/s$")
 _INACTIVE = re.compile(r"^<?inactive>?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^Remote Device ([0-9A-Fa-f:.]+?): Link", re.IGNORECASE)
-_COUNTER = re.compile(r"^(\D.*?):?\s*:\s*([0-9]{1,18}|N/A|\[?Not Supported\]?)$")
+_COUNTER = re.compile(r"^(\D.{0,80}?)\s*:\s*([0-9]{1,18}|N/A|\[?Not Supported\]?)$")
 _COUNTERS = {
     "replay errors": "replay_count",
     "recovery errors": "recovery_count",
@@ -138,7 +138,7 @@ def link_facts(block: Block) -> Iterator[Fact]:
         elif link := LINK_LINE.match(line.text):
             if current is None:
                 current = gpus.setdefault(block.subject(), _Links(block.subject(), line.number))
-            current.take(line, int(link[1]), link[2])
+            current.take(line, int(link[1]), link[2].rstrip())
         elif current is not None and _ALL_INACTIVE.search(line.text):
             current.all_inactive = True
     for links in gpus.values():

@@ -22,11 +22,9 @@ from collectors.nvidia_smi_facts import driver_facts, gpu_facts, gpu_subject, in
 from collectors.nvidia_smi_tree import Node
 from collectors.nvidia_smi_values import integer
 
-_HEADER = re.compile(r"=+\s*NVSMI LOG\s*=+")
+_HEADER = re.compile(r"^\s*=+\s*NVSMI LOG\s*=")
 # Bus ids of all lengths, some with digits blacked out.
 _GPU = re.compile(r"^\s*GPU ((?:[0-9A-FXx*]{1,8}:)?[0-9A-FXx*]{1,2}:[0-9A-FXx*]{1,2}\.[0-9Xx*])\s*$", re.IGNORECASE)
-_KEY_VALUE = re.compile(r"^(\s*)(\S.*?)\s*:(?:\s+(.*))?$")
-_SPACED_KEY_VALUE = re.compile(r"^(\s*)(\S.*?)\s+:(?:\s+(.*))?$")
 _KEYS = re.compile(
     r"^\s*(?:ECC Mode|ECC Errors|Clocks (?:Throttle|Event) Reasons(?: Counters)?|(?:GPU )?Power Readings"
     r"|FB Memory Usage|Retired Pages|Remapped Rows|GPU Link Info|PCIe Generation|BAR1 Memory Usage|Max Clocks"
@@ -52,7 +50,7 @@ class NvidiaSmiQ(BlockCollector):
     @classmethod
     def opens(cls, text: str) -> bool:
         """The head of the log."""
-        return _HEADER.search(text) is not None
+        return _HEADER.match(text) is not None
 
     @classmethod
     def resembles(cls, lines: Sequence[str]) -> float:
@@ -83,7 +81,7 @@ def _readings(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """Lines of each reading: a file may hold several, one after the other."""
     reading: list[Line] = []
     for line in lines:
-        if _HEADER.search(line.text):
+        if _HEADER.match(line.text):
             if reading:
                 yield reading
             reading = []
@@ -108,12 +106,21 @@ def build_tree(lines: Sequence[Line]) -> tuple[Node, list[tuple[str, Node]]]:
             gpus.append((gpu_line[1], node))
             stack = [(-1, root), (len(text) - len(text.lstrip()), node)]
             continue
-        match = _SPACED_KEY_VALUE.match(text) or _KEY_VALUE.match(text)
-        indent = len(match[1]) if match else len(text) - len(text.lstrip())
-        key = " ".join((match[2] if match else text).lower().split())
-        node = Node(key, number, (match[3] or "").strip() if match else None)
+        words = text.lstrip()
+        indent = len(text) - len(words)
+        key, value = _key_value(words)
+        node = Node(" ".join(key.lower().split()), number, value)
         while len(stack) > 1 and (stack[-1][0] >= indent or len(stack) > _LEVELS):
             stack.pop()
         stack[-1][1].children.append(node)
         stack.append((indent, node))
     return root, gpus
+
+
+def _key_value(text: str) -> tuple[str, str | None]:
+    """Key and value; the tool puts blanks before the colon, people who shorten its output do not always."""
+    for colon in (" : ", ": "):
+        key, found, value = text.partition(colon)
+        if found:
+            return key, value.strip()
+    return (text[:-1], "") if text.endswith(":") else (text, None)

@@ -49,9 +49,9 @@ _TITLES = re.compile(r"\|\s*GPU\s+Name\s+(?:Persistence-M|Driver-Model|TCC/WDDM)
 _NAME_CELL = re.compile(r"^\s*([0-9]{1,4})\s+(\S.*?)\s+(On|Off|N/A|WDDM|TCC|MCDM|ERR!|Unknown Error)\s*$")
 _BUS_CELL = re.compile(r"^\s*([0-9A-FXx]{1,8}:[0-9A-FXx]{2}:[0-9A-FXx]{2}\.[0-7Xx])(?:\s+(On|Off|N/A|ERR!))?\s*$")
 _GAUGE_CELL = re.compile(
-    r"^\s*(ERR!|N/A|[0-9]+%)\s+(ERR!|N/A|[0-9]+C)\s+(ERR!|N/A|P[0-9]+)\s+(\S.*?)\s*/\s*(\S.*?)\s*$"
+    r"^\s*(ERR!|N/A|[0-9]+%)\s+(ERR!|N/A|[0-9]+C)\s+(ERR!|N/A|P[0-9]+)\s+(\S.*?)\s+/\s+(\S.*?)\s*$"
 )
-_MEMORY_CELL = re.compile(r"^\s*(\S.*?)\s*/\s*(\S.*?)\s*$")
+_MEMORY_CELL = re.compile(r"^\s*(\S.*?)\s+/\s+(\S.*?)\s*$")
 _LOAD_CELL = re.compile(r"^\s*(\S+)\s+(\S.*?)\s*$")
 _MIG_CELL = re.compile(r"^\s*(Enabled\*?|Disabled\*?|N/A)\s*$")
 _MIG_DEVICE_CELL = re.compile(r"^\s*([0-9]{1,4})(?:\s+[0-9]{1,4}){3}\s*$")
@@ -60,6 +60,8 @@ _PROCESS = re.compile(
     r"([0-9]+MiB|N/A|\S+)\s*\|\s*$"
 )
 _COMPUTE_MODES = {"E. Process": "Exclusive_Process", "E. Thread": "Exclusive_Thread"}
+_WIDEST = 400
+"""Characters; a row has some 90, and longer lines are none of the table's."""
 _ROW = re.compile(r"^\s*(?:\|.*\||\+[-=+]+\+)\s*$")
 
 
@@ -76,14 +78,15 @@ class NvidiaSmiTable(BlockCollector):
     @classmethod
     def opens(cls, text: str) -> bool:
         """The line of versions, or the titles of the columns where that line was cut off."""
-        return _HEAD.search(text) is not None or _TITLES.search(text) is not None
+        return len(text) <= _WIDEST and (_HEAD.search(text) is not None or _TITLES.search(text) is not None)
 
     @classmethod
     def resembles(cls, lines: Sequence[str]) -> float:
         """Rows between bars, one of them a GPU's."""
-        if not any(_gpu_row(_cells(line)) or _GAUGE_CELL.match(_cells(line)[0]) for line in lines):
+        rows = [line for line in lines if len(line) <= _WIDEST]
+        if not any(_gpu_row(_cells(row)) or _GAUGE_CELL.match(_cells(row)[0]) for row in rows):
             return 0.0
-        return share(lines, _ROW)
+        return share(rows, _ROW) * len(rows) / len(lines)
 
     @classmethod
     def parse(cls, block: Block) -> Parsed:
@@ -130,6 +133,8 @@ class _Table:
 
     def feed(self, line: Line) -> None:
         """Take one line."""
+        if len(line.text) > _WIDEST:
+            return
         head = _HEAD.search(line.text)
         if head:
             self._begin(line, head)
