@@ -60,7 +60,13 @@ class NcclLog(LineCollector):
     literals: ClassVar[tuple[bytes, ...]] = (
         *(b"NCCL INFO ", b"NCCL WARN ", b"NCCL ERROR ", b"NCCL ABORT ", b"RCCL INFO ", b"RCCL WARN ", b"CCL version "),
         *(b"Watchdog caught", b"watchdog thread terminated", b"watchdog got stuck", b"Heartbeat monitor timed out"),
-        *(b"collective #", b"mismatch between collectives", b"client socket has timed out"),
+        *(
+            b"collective #",
+            b"Timeout at collective: ",
+            b"lagging/dead/mismatched ranks",
+            b"mismatch between collectives",
+            b"client socket has timed out",
+        ),
         *(b"ncclSystemError", b"ncclUnhandledCudaError", b"ncclRemoteError", b"ncclInternalError"),
         *(b"ncclInvalidUsage", b"NCCL error in: "),
     )

@@ -153,6 +153,11 @@ MESSAGES: tuple[Message, ...] = (
         r"joined but didn't finish collective",
         "a rank entered a collective and never left it",
     ),
+    _message(
+        "desync-report",
+        r"Timeout at collective: \w+|lagging/dead/mismatched ranks",
+        "the process group lists the ranks that lag; they stand in the lines around",
+    ),
     _message("duplicate-gpu", r"Duplicate GPU detected", "two ranks use one GPU"),
     # The process group's watchdog
     _message(

@@ -26,6 +26,9 @@ from collectors.nvidia_smi_topo import NvidiaSmiTopo
 from collectors.nvidia_smi_topo_p2p import NvidiaSmiTopoP2p
 from collectors.nvidia_smi_xml import NvidiaSmiXml
 from collectors.package_history import PackageHistory
+from collectors.pair_table import PairTable
+from collectors.pair_test import PairTest
+from collectors.peer_bandwidth import PeerBandwidthMatrix
 from collectors.proc_driver_version import ProcDriverVersion
 from collectors.torch_all_reduce import TorchAllReduce
 
@@ -44,6 +47,9 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NcclTests,
     NcclTestsJson,
     TorchAllReduce,
+    PeerBandwidthMatrix,
+    PairTable,
+    PairTest,
     Lspci,
     LspciTree,
     KernelModules,

@@ -38,7 +38,9 @@ class PeerAccess(Fact):
     kind: ClassVar[str] = "peer-access"
     peer: str = required("The other GPU, by index")
     operation: str = required("`read`, `write`, `nvlink`, `atomics`, `pcie` or `unknown`")
-    status: str = required("`OK`, `CNS` chipset, `GNS` GPU, `TNS` topology not supported, `NS`, `DR` disabled by registry key, `U` unknown")
+    status: str = required(
+        "`OK`, `CNS` chipset, `GNS` GPU, `TNS` topology not supported, `NS`, `DR` disabled by registry key, `U` unknown"
+    )
 
 
 class TopologySummary(Fact):
@@ -61,25 +63,38 @@ class TopologySummary(Fact):
 
 
 class PeerBandwidth(Fact):
-    """Measured bandwidth between a pair of GPUs. Subject: the first GPU."""
+    """Measured bandwidth between a pair of GPUs, or of hosts. Subject: the first of the two."""
 
     kind: ClassVar[str] = "peer-bandwidth"
-    peer: str = required("The other GPU")
-    bytes_per_second: float = required("Bandwidth")
+    peer: str = required("The other GPU, by index, or the other host")
+    between_hosts: bool | None = optional("The pair is one of hosts")
+    bytes_per_second: float = required("Bandwidth; of the slower direction where both were measured alone")
     bidirectional: bool | None = optional("Both directions counted together")
-    reference_bytes_per_second: float | None = optional("An earlier or healthy value of the same pair, where the table gives one")
+    p2p_enabled: bool | None = optional("Whether peer access was switched on for the measurement")
+    reference_bytes_per_second: float | None = optional(
+        "An earlier or healthy value of the same pair, where the table gives one"
+    )
     concurrent: bool | None = optional("Measured while other pairs were busy")
     label: str | None = optional("The table's own words for the pair")
 
 
 class PeerBandwidthSummary(Fact):
-    """How one class of pairs compares with the rest. A feature of peer-bandwidth facts."""
+    """How the slowest pair of a measurement compares with the rest. A feature of one measurement's pairs."""
 
     kind: ClassVar[str] = "peer-bandwidth-summary"
     few_per_host: ClassVar[bool] = True
+    between_hosts: bool | None = optional("The pairs are pairs of hosts")
+    bidirectional: bool | None = optional("Both directions counted together")
+    p2p_enabled: bool | None = optional("Whether peer access was switched on for the measurement")
     pairs: int = required("Pairs measured")
     lowest_bytes_per_second: float = required("Slowest pair")
     median_bytes_per_second: float = required("Median over pairs")
     lowest_to_median_ratio: float = required("Slowest pair over the median")
-    lowest_to_reference_ratio: float | None = optional("Smallest value over its own reference, where the table gives one")
+    lowest_to_reference_ratio: float | None = optional(
+        "Smallest value over its own reference, where the table gives one"
+    )
     lowest_pair: str = required("The slowest pair in words")
+    lowest_is_concurrent: bool | None = optional("The slowest pair was measured while other pairs were busy")
+    ends_elsewhere_to_median_ratio: float | None = optional(
+        "Best that each end of the slowest pair reaches with another partner, over the median; the lower of the two"
+    )

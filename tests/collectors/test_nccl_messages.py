@@ -36,6 +36,7 @@ SAMPLES = {
     "collective-mismatch": "NET/IB : req 0/1 tag 7 peer 10.0.0.5<1> collective mismatch error, local size 8 remote 16",
     "rank-did-not-join": "[3] finished collective #11, but didn't join collective #12 (count from 1)",
     "rank-did-not-finish": "[0] joined but didn't finish collective #12 (count from 1)",
+    "desync-report": " - [0] Timeout at collective: ALLREDUCE, #12",
     "duplicate-gpu": "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000",
     "watchdog-timeout": "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE",
     "watchdog-stuck": "ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress",
