@@ -100,16 +100,14 @@ def _write_evidence(paper: Paper, item: ReportEvidence) -> None:
 
 
 def source_list(sources: Sequence[ReportSource], limit: int = 3) -> str:
-    """`dmesg.txt:12, dmesg.txt:40 and 3 more`."""
-    names = [_source(source) for source in sources]
-    shown = ", ".join(names[:limit])
-    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
-
-
-def _source(source: ReportSource) -> str:
-    if source.path is None:
-        return source.command or "?"
-    return source.path if source.line is None else f"{source.path}:{source.line}"
+    """`dmesg.txt:12,40, q.txt:7 and 3 more`: every file once, with its lines; `limit` lines are shown."""
+    lines: dict[str, list[str]] = {}
+    for source in sources[:limit]:
+        place = lines.setdefault(source.path or source.command or "?", [])
+        if source.path is not None and source.line is not None:
+            place.append(str(source.line))
+    shown = ", ".join(f"{path}:{','.join(numbers)}" if numbers else path for path, numbers in lines.items())
+    return f"{shown} and {len(sources) - limit} more" if len(sources) > limit else shown
 
 
 def _write_fix(paper: Paper, fix: ReportFix, detailed: bool) -> None:
@@ -139,14 +137,25 @@ def _write_inputs(paper: Paper, inputs: Sequence[ReportInput]) -> None:
     if read:
         kinds = ", ".join(f"{kind} ({count})" if count > 1 else str(kind) for kind, count in read.items())
         paper.paragraph(f"Read: {kinds}", indent="    ")
-    unread = [item for item in inputs if item.status != "parsed"]
-    for item in unread[:UNREAD_SHOWN]:
-        where = item.path if item.line is None else f"{item.path}:{item.line}"
+    unknown = [item for item in inputs if item.status == "unrecognised"]
+    if unknown:
+        shown = ", ".join(_place(item) for item in unknown[:UNREAD_SHOWN])
+        more = f" and {len(unknown) - UNREAD_SHOWN} more" if len(unknown) > UNREAD_SHOWN else ""
+        paper.paragraph(f"In no known format: {shown}{more}", indent="    ", style="dim")
+    problems = [item for item in inputs if item.status in ("partial", "unreadable", "skipped")]
+    for item in problems[:UNREAD_SHOWN]:
         kind = f" ({item.kind})" if item.kind else ""
         detail = f": {item.detail}" if item.detail else ""
-        paper.paragraph(f"{item.status.capitalize()}: {where}{kind}{detail}", indent="    ", style="yellow")
-    if len(unread) > UNREAD_SHOWN:
-        paper.paragraph(f"... and {len(unread) - UNREAD_SHOWN} more not or only partly read; --format json lists all")
+        paper.paragraph(f"{_STATUS_WORDS[item.status]}: {_place(item)}{kind}{detail}", indent="    ", style="yellow")
+    if len(problems) > UNREAD_SHOWN:
+        paper.paragraph(f"... and {len(problems) - UNREAD_SHOWN} more not or only partly read; --format json lists all")
+
+
+_STATUS_WORDS = {"partial": "Only partly read", "unreadable": "Cannot be read", "skipped": "Skipped"}
+
+
+def _place(item: ReportInput) -> str:
+    return item.path if item.line in (None, 1) else f"{item.path}:{item.line}"
 
 
 def _subjects(cause: ReportCause) -> str:
