@@ -31,7 +31,9 @@ class PairTest(BlockCollector):
     """Pairs measured alone and while others are busy."""
 
     kind: ClassVar[str] = "pair-test"
-    literals: ClassVar[tuple[bytes, ...]] = ("\u2192".encode(), "\u2194".encode(), b"->", b"=>")
+    literals: ClassVar[tuple[bytes, ...]] = tuple(
+        f"{arrow}{gap}GPU".encode() for arrow in ("\u2192", "\u2194", "->", "=>") for gap in ("", " ")
+    )
     reopens = False
 
     @classmethod
