@@ -112,7 +112,7 @@ def _behind(name: str, core: str, position: int) -> tuple[str, str | None]:
             host = _one_host(word.rsplit("@", 1)[-1])
     rest = core[position:].strip()
     # A wrapper with nothing behind it is the program itself (`ssh node01` opens a shell).
-    return (rest, host) if rest else (core, None)
+    return (rest or core), host
 
 
 def _one_host(name: str) -> str | None:

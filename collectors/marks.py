@@ -45,12 +45,13 @@ _NAMED = re.compile(r"^(?:host|hostname|node|server|machine)\s*[:= ]\s*(?P<host>
 _HOST = re.compile(r"^(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*$")
 _ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
 _COUNTED = (
-    "gpu|test|run|step|phase|part|case|iter|iteration|rank|stage|section|trial|round|exp|experiment|epoch|link|port|mlx5|ib|"
+    "test|run|step|phase|part|case|iter|iteration|rank|stage|section|trial|round|exp|experiment|epoch|link|port|mlx5|ib|"
     "eth|nic|numa|cpu|v|day|attempt|log|file|version|level|task|job|cuda|nccl|pytorch|torch|python"
 )
 _FILE_ENDINGS = "log|txt|json|csv|xml|out|gz|md|ya?ml"
 _NO_HOST = re.compile(
     rf"^(?:(?:{_COUNTED})[-_. ]?v?\d[\d.]*"
+    r"|gpu[-_. ]?(?!0\d)\d+"  # GPU 7 is a device, gpu07 a machine
     r"|[abhltv]\d{1,4}s?|gb\d+|gh\d+|rtx.*|(?:fp|bf|int|uint|nvfp|mxfp)\d+|\d+\w{0,3}"
     rf"|.*\.(?:{_FILE_ENDINGS}))$",
     re.IGNORECASE,

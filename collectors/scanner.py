@@ -31,6 +31,8 @@ LOG_SHAPED = re.compile(
 )
 """Lines of system logs and of NCCL. A table whose first column is a time goes on with a comma and is not meant."""
 
+_CONTENT = re.compile(r"\w")
+
 
 @dataclass(slots=True)
 class _OpenBlock:
@@ -212,6 +214,9 @@ class Scanner:
         if block is None or not block.lines:
             return
         self.leftovers.cut()
+        if not block.opened and not any(_CONTENT.search(line.text) for line in block.lines):
+            self._give_back(block)
+            return
         kind, first = block.collector.kind, block.lines[0].number
         parsed = self._parts.guard(kind, first, partial(block.collector.parse, self._finished(block)), None)
         if not block.opened and (parsed is None or not (parsed.facts or parsed.problems)):

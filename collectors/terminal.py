@@ -103,5 +103,8 @@ class Terminal:
         if not soft and (mark.command is not None or mark.host is None):
             self._command = mark.command
         command = self._command or _NO_COMMAND
+        if command.program == "ssh" and command.host is not None:
+            # A shell on the other host: prompts that follow need not name it.
+            self._own_host = command.host
         self.heading = Heading(command.host or self._own_host, command.text or None)
         return Seen(taken=True, command=self._command if not soft else None, soft=soft, confirms=confirms)

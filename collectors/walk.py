@@ -45,8 +45,9 @@ class _Walker:
     def named(self, given: str) -> Iterator[Found | InputReport]:
         """What the user names is followed through links."""
         try:
+            # Not Path(given).stat(): the empty path is no name for the current folder.
+            state = os.stat(given)  # noqa: PTH116
             path = Path(given)
-            state = path.stat()
             root = path.resolve()
         except (OSError, ValueError, RuntimeError) as error:
             yield _report(given, Status.UNREADABLE, _words(error))
