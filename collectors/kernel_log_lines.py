@@ -25,9 +25,10 @@ _SECONDS = re.compile(r"^\[\s*(\d+\.\d+)(?:@\d+)?\]\s?(?:\[\s*[TC]\d+\]\s?)?")
 _DELTA = re.compile(r"^\[(?:\s*\+\d+\.\d+|\s*<\s*[\d.]+>|\S{1,12}\s+\d\d:\d\d)\]\s?")
 _HUMAN = re.compile(r"^\[\s*\S+\s+(\S+)\s+(\d{1,2})\s+(\d\d):(\d\d):(\d\d)\s+(\d{4})\]\s?")
 _ISO = re.compile(
-    r"^(?:[^\W\d]{2,4}\.?\s+)?(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:([.,])(\d+))?"
-    r"\s?(Z|[+-]\d\d:?\d\d|[A-Z]{2,5}(?=\s))?\s+"
+    r"^(?:([^\W\d]{2,4})\.?\s+)?(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:([.,])(\d+))?"
+    r"\s?(Z|[+-]\d\d:?\d\d)?(?(1)(?:\s?[A-Z]{2,5}(?=\s))?)\s+"
 )
+"""Only journalctl's long form, which begins with the day of the week, names the zone in letters."""
 _SYSLOG = re.compile(r"^(\d{1,2}[月월]|[^\W\d]{3,9}\.?)\s+(\d{1,2})\s+(\d\d):(\d\d):(\d\d)(?:\.\d+)?\s+")
 _HOST_AND_TAG = re.compile(r"^(\S*[^\s:])\s+([^\s:\[]+)(?:\[\d+\])?:(?:\s|$)")
 _TAG = re.compile(r"^(kernel|[\w.@/-]+(?=\[\d+\]))(?:\[\d+\])?:\s")
@@ -134,7 +135,7 @@ class LineReader:
         match = _ISO.match(text)
         if match is None:
             return None
-        year, month, day, hour, minute, second, mark, fraction, zone = match.groups()
+        _, year, month, day, hour, minute, second, mark, fraction, zone = match.groups()
         wall = _wall(int(year), int(month), day, hour, minute, second)
         if wall is not None and fraction:
             wall += float(f"0.{fraction[:6]}")
@@ -238,8 +239,8 @@ def _wall(year: int, month: int | None, day: str, hour: str, minute: str, second
 
 
 def _absolute(stamp: str, zone: str | None) -> datetime | None:
-    """The moment as a zoned datetime, where the stamp has a numeric zone or Z."""
-    if zone is None or (zone != "Z" and zone[0] not in "+-"):
+    """The moment as a zoned datetime, where the stamp has a zone."""
+    if zone is None or not stamp[0].isdecimal():
         return None
     text = stamp.strip().replace(",", ".").replace("Z", "+00:00")
     fraction = re.sub(r"\.(\d{1,6})\d*", lambda match: f".{match[1]:0<6}", text)
