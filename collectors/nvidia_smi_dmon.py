@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from collectors.base import Block, BlockCollector, Parsed
+from collectors.nvidia_smi_facts import nothing_found
 from collectors.nvidia_smi_reading import Reading
 from collectors.nvidia_smi_values import Convert, megabyte_rate, ratio, read, real, size
 from diagnose.facts import Fact, Missing
@@ -83,7 +84,7 @@ class NvidiaSmiDmon(BlockCollector):
         for index, reading in gpus.items():
             parsed.facts += reading.facts(block.subject().model_copy(update={"gpu_index": index}), block)
         if not parsed.facts:
-            parsed.problems.append(f"line {block.lines[0].number}: no line of values under the titles")
+            parsed.problems += nothing_found(block, "no line of values under the titles")
         return parsed
 
 

@@ -417,3 +417,9 @@ def inventory_facts(
         highest_index=highest_index,
         tool="nvidia-smi",
     )
+
+
+def nothing_found(block: Block, sentence: str) -> list[str]:
+    """The problem of a block without facts; none where it is blank because others took its lines."""
+    line = next((line for line in block.lines if line.text.strip()), None)
+    return [] if line is None else [f"line {line.number}: {sentence}"]

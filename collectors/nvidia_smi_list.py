@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Parsed
-from collectors.nvidia_smi_facts import driver_fact, inventory_facts
+from collectors.nvidia_smi_facts import driver_fact, inventory_facts, nothing_found
 from collectors.nvidia_smi_nvlink import ABOUT_LINKS, GPU_LINE, gpu_subject, identity, link_facts
 from collectors.nvidia_smi_values import version
 from diagnose.facts import Subject
@@ -61,7 +61,7 @@ def _gpus(block: Block) -> Parsed:
             GpuMig(subject=owner, sources=(block.source(gpus[owner]),), enabled=True, instance_count=count)
         )
     if not gpus:
-        parsed.problems.append(f"line {block.lines[0].number}: no GPU is listed")
+        parsed.problems += nothing_found(block, "no GPU is listed")
         return parsed
     if whole:
         indices = {owner.gpu_index for owner in gpus if owner.gpu_index is not None}
@@ -99,5 +99,5 @@ class NvidiaSmiVersion(BlockCollector):
         driver = found.get("DRIVER") or found.get("KMD")
         cuda = found.get("CUDA") or found.get("CUDA UMD")
         if driver is None and cuda is None:
-            return Parsed(problems=[f"line {block.lines[0].number}: no version was found"])
+            return Parsed(problems=nothing_found(block, "no version was found"))
         return Parsed(facts=[driver_fact(block, None, driver, cuda)])

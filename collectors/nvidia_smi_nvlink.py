@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed, share
+from collectors.nvidia_smi_facts import nothing_found
 from collectors.nvidia_smi_reading import Reading
 from collectors.nvidia_smi_values import read, uuid, words
 from diagnose.facts import Fact, Missing, Subject, normalise_bus_id
@@ -70,7 +71,7 @@ class NvidiaSmiNvlink(BlockCollector):
         """Facts of the GPUs and their links."""
         parsed = Parsed(facts=list(link_facts(block)))
         if not parsed.facts:
-            parsed.problems.append(f"line {block.lines[0].number}: no link is listed")
+            parsed.problems += nothing_found(block, "no link is listed")
         return parsed
 
 

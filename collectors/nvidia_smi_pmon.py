@@ -13,6 +13,7 @@ import re
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Parsed
+from collectors.nvidia_smi_facts import nothing_found
 from collectors.nvidia_smi_values import size
 from diagnose.facts import Missing
 from diagnose.facts.gpu import GpuProcess
@@ -65,5 +66,5 @@ class NvidiaSmiPmon(BlockCollector):
                 )
             )
         if not titles:
-            parsed.problems.append(f"line {block.lines[0].number}: no titles of columns")
+            parsed.problems += nothing_found(block, "no titles of columns")
         return parsed

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed
-from collectors.nvidia_smi_facts import driver_facts, gpu_facts, gpu_subject, inventory_facts
+from collectors.nvidia_smi_facts import driver_facts, gpu_facts, gpu_subject, inventory_facts, nothing_found
 from collectors.nvidia_smi_tree import Node
 from collectors.nvidia_smi_values import integer
 
@@ -30,7 +30,7 @@ _KEYS = re.compile(
     r"|FB Memory Usage|Retired Pages|Remapped Rows|GPU Link Info|PCIe Generation|BAR1 Memory Usage|Max Clocks"
     r"|Applications Clocks|Inforom Version|MIG Mode|GPU Reset Status|GPU Recovery Action"
     r"|Bank Remap Availability Histogram|GPU [0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.0|(?:GPU|Memory) Current Temp"
-    r"|HW (?:Slowdown|Power Brake Slowdown)|[SD]RAM (?:Unc|C)orrectable|Product Name|GPU UUID|Enforced Power Limit)\b",
+    r"|HW (?:Slowdown|Power Brake Slowdown)|[SD]RAM (?:Unc|C)orrectable|GPU UUID|Enforced Power Limit)\b",
     re.IGNORECASE,
 )
 _SHAPE = re.compile(r"^\s*(?:[A-Z][\w ./()-]{0,60}\s*:\s+\S|[A-Z][\w ./-]{0,60}$)")
@@ -72,8 +72,9 @@ class NvidiaSmiQ(BlockCollector):
             parsed.facts += gpu_facts(root, block.subject(), block)
             for bus_id, gpu in gpus:
                 parsed.facts += gpu_facts(gpu, gpu_subject(gpu, bus_id, block.subject()), block)
-        if not parsed.facts:
-            parsed.problems.append(f"line {block.lines[0].number}: no value of a GPU was found")
+        # Text without any value was none of this tool's, or is an error of which others tell; a log's head promises one.
+        if not parsed.facts and any(_HEADER.match(line.text) for line in block.lines):
+            parsed.problems += nothing_found(block, "no value of a GPU was found")
         return parsed
 
 

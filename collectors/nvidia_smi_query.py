@@ -30,7 +30,7 @@ from collectors.nvidia_smi_columns import (
     guess_columns,
     take_reasons_mask,
 )
-from collectors.nvidia_smi_facts import driver_fact, fabric_degraded, inventory_facts
+from collectors.nvidia_smi_facts import driver_fact, fabric_degraded, inventory_facts, nothing_found
 from collectors.nvidia_smi_reading import Reading
 from collectors.nvidia_smi_values import absence, integer, uuid, version
 from diagnose.facts import Fact, Missing, Subject, normalise_bus_id
@@ -88,7 +88,7 @@ class NvidiaSmiQuery(BlockCollector):
         parsed = Parsed()
         names, lines = _columns_of(block)
         if names is None:
-            parsed.problems.append(f"line {block.lines[0].number}: what the columns mean is not certain")
+            parsed.problems += nothing_found(block, "what the columns mean is not certain")
             return parsed
         rows: list[tuple[Line, dict[str, str]]] = []
         for line in lines:
@@ -101,6 +101,9 @@ class NvidiaSmiQuery(BlockCollector):
             parsed.facts += _process_facts(rows, block)
         elif "retired_pages.cause" in names:
             parsed.facts += _page_facts(rows, block)
+        elif len(rows) > 1 and not {INDEX, UUID, BUS_ID}.intersection(names):
+            # The rows may be many GPUs once or one GPU many times.
+            parsed.problems.append(f"line {rows[0][0].number}: the rows do not say which GPUs they are of")
         else:
             parsed.facts += _gpu_facts(rows, block)
         return parsed

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed, share
-from collectors.nvidia_smi_facts import driver_fact, inventory_facts
+from collectors.nvidia_smi_facts import driver_fact, inventory_facts, nothing_found
 from collectors.nvidia_smi_reading import Reading
 from collectors.nvidia_smi_values import (
     absence,
@@ -163,7 +163,7 @@ class _Table:
             parsed.facts += _facts_of(gpu, self._block)
         parsed.facts += self._processes.values()
         if not parsed.facts:
-            parsed.problems.append(f"line {self._block.lines[0].number}: no row of a GPU was found")
+            parsed.problems += nothing_found(self._block, "no row of a GPU was found")
         return parsed
 
     def _begin(self, line: Line, head: re.Match[str]) -> None:

@@ -200,7 +200,15 @@ def test_a_fragment_that_begins_with_a_gpu_is_recognised() -> None:
     assert only(text, GpuRemappedRows).subject.gpu_bus_id == "0000:52:00.0"
 
 
-@pytest.mark.parametrize("text", ["Name: X\nValue: 3", "Temperature\nMemory : 12 GB", "the GPU UUID was lost: sorry"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Name: X\nValue: 3",
+        "Temperature\nMemory : 12 GB",
+        "the GPU UUID was lost: sorry",
+        "Manufacturer: A\nProduct Name: B",
+    ],
+)
 def test_other_lists_of_keys_are_left_alone(text: str) -> None:
     assert NvidiaSmiQ.resembles(text.splitlines()) < 0.5
 
@@ -226,10 +234,16 @@ def test_a_bus_id_with_digits_blacked_out_still_begins_a_gpu() -> None:
     assert [fact.product_name for fact in facts(text, GpuIdentity)] == ["A", "B"]
 
 
-def test_text_without_values_is_a_problem() -> None:
-    parsed = NvidiaSmiQ.parse(block("Timestamp : now"))
+def test_a_log_without_values_is_a_problem() -> None:
+    parsed = NvidiaSmiQ.parse(block("==============NVSMI LOG==============\nTimestamp : now"))
     assert parsed.facts == []
     assert parsed.problems == ["line 1: no value of a GPU was found"]
+
+
+def test_a_fragment_or_a_command_without_any_output_is_none() -> None:
+    for empty in (block("Timestamp : now"), block("\n\n", command="nvidia-smi -q")):
+        parsed = NvidiaSmiQ.parse(empty)
+        assert (parsed.facts, parsed.problems) == ([], [])
 
 
 def test_line_numbers_may_have_gaps() -> None:

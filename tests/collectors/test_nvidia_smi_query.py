@@ -241,6 +241,15 @@ def test_an_error_line_between_the_rows_does_not_matter() -> None:
     assert [fact.highest_index for fact in facts(text, GpuInventory)] == [2]
 
 
+def test_rows_that_do_not_name_their_gpus_are_not_mixed() -> None:
+    text = "power.draw [W], utilization.gpu [%]\n67.97 W, 0 %\n87.12 W, 100 %\n"
+    parsed = NvidiaSmiQuery.parse(block(text))
+    assert parsed.facts == []
+    assert parsed.problems == ["line 2: the rows do not say which GPUs they are of"]
+    (power,) = facts("\n".join(text.splitlines()[:2]), GpuPower)
+    assert (power.draw_watts, power.subject.gpu) == (67.97, None)
+
+
 def test_a_row_that_was_cut_is_told() -> None:
     parsed = NvidiaSmiQuery.parse(block("index, pstate, power.draw [W]\n0, P0, 10 W\n1, P0\n"))
     assert parsed.problems == ["line 3: 2 values for 3 columns"]
