@@ -41,7 +41,7 @@ class LineCount:
     claimed: int = 0
     unrecognised: int = 0
     blank: int = 0
-    """Blank lines and rulers that no format owns and that stand beside nothing unrecognised."""
+    """Blank lines, rulers and dates that no format owns and that stand beside nothing unrecognised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class LiteralSearch:
             if len(literal.removeprefix(b"\n")) < 2:
                 raise ValueError(f"a literal needs two bytes or more: {literal!r}")
             self._masks[literal] = self._masks.get(literal, 0) | mask
+        self._pairs = [(literal, offset) for literal in self._masks for offset in _offsets(literal)]
+        self._codes = np.array([_pair(literal, offset) for literal, offset in self._pairs], np.uint16)
         self._table: NDArray[np.bool_] | None = None
         self._candidates: dict[int, list[tuple[bytes, int, int]]] = {}
 
@@ -42,15 +44,16 @@ class LiteralSearch:
         data = np.frombuffer(sample[:_SAMPLE_BYTES], np.uint8)
         for pairs in _both(data):
             counts += np.bincount(pairs, minlength=_PAIRS)
+        rarest: dict[bytes, tuple[int, int]] = {}
+        for (literal, offset), count in zip(self._pairs, counts.take(self._codes).tolist(), strict=True):
+            if literal not in rarest or count < rarest[literal][0]:
+                rarest[literal] = (count, offset)
         table = np.zeros(_PAIRS, np.bool_)
         self._candidates = {}
-        for literal, mask in self._masks.items():
-            # A pair that holds the line end would point into the line before.
-            first = 1 if literal.startswith(b"\n") else 0
-            offset = min(range(first, len(literal) - 1), key=lambda at: counts[_pair(literal, at)])
+        for literal, (_, offset) in rarest.items():
             code = _pair(literal, offset)
             table[code] = True
-            self._candidates.setdefault(code, []).append((literal, offset, mask))
+            self._candidates.setdefault(code, []).append((literal, offset, self._masks[literal]))
         self._table = table
 
     def find(self, data: bytes) -> list[tuple[int, int]]:
@@ -84,6 +87,11 @@ class LiteralSearch:
             position = np.concatenate(places)
             order = np.argsort(position)
             yield from zip(position[order].tolist(), np.concatenate(codes)[order].tolist(), strict=True)
+
+
+def _offsets(literal: bytes) -> range:
+    """Where pairs begin, but for one with a leading line end: that one would point into the line before."""
+    return range(1 if literal.startswith(b"\n") else 0, len(literal) - 1)
 
 
 def _pair(literal: bytes, at: int) -> int:

@@ -40,6 +40,7 @@ _CONTAINER_ID = re.compile(r"^(?=.*\d)[0-9a-f]{12}$")
 
 _RULER = re.compile(r"^(?:-{8,}|_{20,}|#{20,})$")
 _FENCE = re.compile(r"^\s*```[\w-]*\s*$")
+_LISTED = re.compile(r"^\*\*\* ls: .* (?P<path>/\S+)$")
 _HEADING = re.compile(r"^(?P<left>[=*#~-]{2,}>?|_{4,})\s*(?P<body>[^=*#~\s<>-][^<>]*?)\s*(?P<right><?[=*#~_-]{2,})?$")
 _NAMED = re.compile(r"^(?:host|hostname|node|server|machine)\s*[:= ]\s*(?P<host>[A-Za-z0-9][\w.-]*)$", re.IGNORECASE)
 _HOST = re.compile(r"^(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*$")
@@ -99,6 +100,8 @@ def _heading(text: str) -> Mark | None:
         return Mark()
     if match := _ANSIBLE.match(text):
         return Mark(host=match["host"])
+    if match := _LISTED.match(text):
+        return Mark(command=understand(f"cat {match['path']}"))
     match = _HEADING.match(text)
     # A single dash or underscore rule at one side only is more often a list or a table.
     if match is None or (match["right"] is None and match["left"][0] in "-_~"):

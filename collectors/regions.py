@@ -11,7 +11,11 @@ from collectors.base import Line
 
 KEPT_BYTES = 4 << 20
 """Unclaimed text kept for one file; lines beyond are only counted."""
-_CONTENT = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+_NO_CONTENT = re.compile(
+    rb"(?:(?:[^0-9A-Za-z\x80-\xff\n]*"  # blank lines and rulers
+    rb"|\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d (?:\w+ )?\d{4}[ \t]*"  # the output of `date`, which tools print on top
+    rb"|(?:<\?xml|<!DOCTYPE)[^\n]*)(?:\n|\Z))*"
+)
 _NOT_BLANK = re.compile(rb"\S")
 
 
@@ -32,7 +36,7 @@ class Region:
     last_line: int = 0
     lines: int = 0
     blank: bool = True
-    """Whether it holds nothing but blank lines and rulers."""
+    """Whether it holds nothing worth a report: blank lines, rulers, dates."""
     left_out: int = 0
     """Lines that were counted and not kept."""
     _spans: list[tuple[int, bytes]] = field(default_factory=list)
@@ -42,7 +46,7 @@ class Region:
         self._spans.append((number, data))
         if self.first_line == 0 and (match := _NOT_BLANK.search(data)):
             self.first_line = number + data.count(b"\n", 0, match.start())
-        if self.blank and _CONTENT.search(data):
+        if self.blank and not _NO_CONTENT.fullmatch(data):
             self.blank = False
         self._count(number, lines)
 

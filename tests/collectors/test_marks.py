@@ -35,6 +35,7 @@ from collectors.marks import MARK_LITERALS, heading_host, mark_of
         ("=== nvidia-smi -q -d ECC ===", None, "nvidia-smi -q -d ECC"),
         ("==> /proc/driver/nvidia/version <==", None, "cat /proc/driver/nvidia/version"),
         ("*** /proc/modules", None, "cat /proc/modules"),
+        ("*** ls: -r--r--r-- 1 root root 0 2026-10-01 10:00:00.0 +0000 /proc/modules", None, "cat /proc/modules"),
     ],
 )
 def test_prompts_name_host_and_command(text: str, host: str | None, command: str) -> None:

@@ -244,6 +244,12 @@ def test_a_log_with_hits_owns_the_lines_between_them() -> None:
     assert result.facts[0].values()["code"] == "total 101"
 
 
+def test_dates_rulers_and_xml_prologues_beside_known_parts_are_not_reported() -> None:
+    result = scan('Thu Oct  1 10:00:00 2026       \n+-----+\nTABLE\nrow 1\n$ x\n<?xml version="1.0" ?>\n')
+    assert kinds(result) == [("table", "parsed", 1, 3)]
+    assert result.lines.blank == 3
+
+
 def test_unknown_parts_are_reported_one_by_one_and_together_where_there_are_many() -> None:
     assert [line for *_, line in kinds(scan("$ a\nx y\nx\n$ b\nx\n"))] == [2, 5]
     (report,) = scan("".join(f"$ a{number}\nx\n" for number in range(30))).reports
@@ -319,6 +325,16 @@ def test_a_huge_line_comes_in_parts_with_one_number(monkeypatch: pytest.MonkeyPa
     assert len(numbers) > 4
     assert "".join(Table.seen[0].texts()) == "TABLErow " + "1, " * 30_000 + "row 2"
     assert (result.lines.total, result.lines.claimed, result.lines.unrecognised) == (4, 3, 1)
+
+
+def test_where_the_file_is_cut_into_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    ruler = "-" * 12
+    section = f"$ cat \\\n> show-table\nrow 1\n{ruler}\ngpu-a0{{}}\n{ruler}\nrow 2\nNVRM: x\nTABLE\nrow bad\n```\nremark\n"
+    text = "".join(section.format(number) for number in range(1, 400))
+    whole = scan(text)
+    monkeypatch.setattr("collectors.stream.READ_BYTES", 7)
+    monkeypatch.setattr("collectors.stream.CHUNK_BYTES", 11)
+    assert scan(text) == whole
 
 
 def _raising(*_: object) -> None:
