@@ -72,7 +72,7 @@ class NvidiaSmiQ(BlockCollector):
             parsed.facts += gpu_facts(root, block.subject(), block)
             for bus_id, gpu in gpus:
                 parsed.facts += gpu_facts(gpu, gpu_subject(gpu, bus_id, block.subject()), block)
-        # Text without any value was none of this tool's, or is an error of which others tell; a log's head promises one.
+        # Text without any value was none of this tool's, or an error that others tell of. A log's head promises one.
         if not parsed.facts and any(_HEADER.match(line.text) for line in block.lines):
             parsed.problems += nothing_found(block, "no value of a GPU was found")
         return parsed

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed
@@ -27,10 +28,10 @@ from collectors.nvidia_smi_columns import (
     PROCESS_ID,
     UUID,
     column_name,
-    guess_columns,
     take_reasons_mask,
 )
 from collectors.nvidia_smi_facts import driver_fact, fabric_degraded, inventory_facts, nothing_found
+from collectors.nvidia_smi_guess import guess_columns
 from collectors.nvidia_smi_reading import Reading
 from collectors.nvidia_smi_values import absence, integer, uuid, version
 from diagnose.facts import Fact, Missing, Subject, normalise_bus_id
@@ -39,6 +40,7 @@ from diagnose.facts.host import Driver
 
 _TITLE = re.compile(r"^[a-z]\w*(?:\.\w+)*(?: \[[A-Za-z%/]+\])?$", re.ASCII)
 _ROW_BEGINNING = re.compile(r"^(?:[0-9]|GPU-|NVIDIA )")
+_MOST_COLUMNS = 1000
 _COMMAND = re.compile(r"--query-(?:gpu|compute-apps|remapped-rows|retired-pages)[= ]\s*[\"']?([\w.,]+)")
 _CAUSES = {"single bit ecc": "single_bit", "double bit ecc": "double_bit"}
 
@@ -121,8 +123,8 @@ def header(text: str) -> list[str] | None:
 
 
 def _split(text: str) -> list[str]:
-    """Cells of a row; nvidia-smi quotes nothing."""
-    return [cell.strip() for cell in text.split(",")]
+    """Cells of a row; nvidia-smi quotes nothing, and has some 200 columns."""
+    return [cell.strip() for cell in text.split(",", maxsplit=_MOST_COLUMNS)]
 
 
 def _by_name(names: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
@@ -147,13 +149,17 @@ def _columns_of(block: Block) -> tuple[list[str] | None, Sequence[Line]]:
 
 
 def _subject(row: dict[str, str], base: Subject) -> Subject:
-    index = row.get(INDEX, "")
-    host = row.get(HOST, "")
+    return _named(base, row.get(INDEX, ""), row.get(UUID, ""), row.get(BUS_ID, ""), row.get(HOST, ""))
+
+
+@lru_cache(maxsize=1024)
+def _named(base: Subject, index: str, uuid_text: str, bus_id: str, host: str) -> Subject:
+    """A loop writes the same few names many thousand times."""
     return base.model_copy(
         update={
             "gpu_index": int(index) if index.isascii() and index.isdigit() and len(index) < 5 else None,
-            "gpu_uuid": uuid(row.get(UUID, "")),
-            "gpu_bus_id": normalise_bus_id(row.get(BUS_ID, "")),
+            "gpu_uuid": uuid(uuid_text),
+            "gpu_bus_id": normalise_bus_id(bus_id),
             "host": base.host if not host or absence(host) else host,
         }
     )
@@ -164,8 +170,9 @@ def _gpu_facts(rows: Sequence[tuple[Line, dict[str, str]]], block: Block) -> Ite
     lines: dict[Subject, int] = {}
     drivers: dict[str, int] = {}
     attached: int | None = None
+    base = block.subject()
     for line, row in rows:
-        subject = _subject(row, block.subject())
+        subject = _subject(row, base)
         reading = gpus.setdefault(subject, Reading())
         lines.setdefault(subject, line.number)
         _take_row(reading, row, line.number)

@@ -48,8 +48,9 @@ def absence(text: str) -> Missing | None:
     word = text.strip().strip("[]").strip().lower()
     if word in _ABSENT:
         return _ABSENT[word]
-    if word.isascii() and word.isdigit() and len(word) <= 19 and int(word) in _BLANKS:
-        return Missing.BLANK
+    if word[:1].isdigit():
+        blank = len(word) == 19 and word.isascii() and word.isdigit() and int(word) in _BLANKS
+        return Missing.BLANK if blank else None
     return next((reason for beginning, reason in _ABSENT_BEGINNINGS if word.startswith(beginning)), None)
 
 

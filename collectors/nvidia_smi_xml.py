@@ -16,7 +16,7 @@ from collectors.nvidia_smi_facts import driver_facts, gpu_facts, gpu_subject, in
 from collectors.nvidia_smi_tree import Node
 from collectors.nvidia_smi_values import integer
 
-_PROLOGUE = re.compile(r"<\?xml[^>]*\?>|<!DOCTYPE[^>\[]*>")
+_PROLOGUE = re.compile(r"<\?xml[^>]{0,200}\?>|<!DOCTYPE[^>\[]{0,200}>")
 _TAG = re.compile(r"^\s*</?[a-zA-Z_]\w*(?: id=\"[^\"]*\")?>")
 _KNOWN_TAG = re.compile(
     r"<(?:gpu id=|fb_memory_usage|ecc_mode|pci_gpu_link_info|clocks_(?:event|throttle)_reasons|gpu_power_readings"
