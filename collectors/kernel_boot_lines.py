@@ -26,6 +26,7 @@ _IOMMU_ON = re.compile(
     r"AMD-Vi: (?:Found IOMMU|Interrupt remapping enabled|Virtual APIC enabled)|Adding to iommu group \d+"
 )
 _IOMMU_OFF = re.compile(r"^DMAR: IOMMU disabled|AMD-Vi: AMD IOMMU disabled")
+_IOMMU_WORDS = ("iommu", "DMAR: ", "AMD-Vi")
 _HYPERVISOR = re.compile(r"^Hypervisor detected: (\w[\w .-]*)|Detected virtualization '?(\w[\w-]*)'?")
 _LIMIT = re.compile(
     r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): ([\d.]+) Gb/s available PCIe bandwidth, limited by "
@@ -47,12 +48,13 @@ class BootTally:
     def take(self, heard: Heard) -> bool:
         """Read a boot message."""
         text = heard.message
+        # Cheap words first: most lines of a log are none of these.
         return (
-            self._command_line(heard, text)
-            or self._take_iommu(heard, text)
-            or self._bandwidth(heard, text)
-            or self._module(heard, text)
-            or self._hypervisor(heard, text)
+            (("ommand line: " in text or text.startswith("BOOT_IMAGE=")) and self._command_line(heard, text))
+            or (any(word in text for word in _IOMMU_WORDS) and self._take_iommu(heard, text))
+            or ("available PCIe bandwidth" in text and self._bandwidth(heard, text))
+            or ("NVRM: loading" in text and self._module(heard, text))
+            or ("etected" in text and self._hypervisor(heard, text))
         )
 
     def facts(self, context: Context) -> Iterator[Fact]:

@@ -38,6 +38,8 @@ class CarrierTally:
             for link in self._links.values():
                 link.up = None
             return True
+        if "carrier" not in text and "Link " not in text and "link status" not in text:
+            return False
         match = _NETWORKD.match(text)
         if match is not None:
             self._change(heard, match[1], match[2].lower() == "gained", certain=True)

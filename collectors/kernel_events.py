@@ -105,7 +105,10 @@ class Identities:
 
     def learn(self, heard: Heard) -> None:
         """Remember a GPU that a line names: `GPU at PCI:0000:9b:00: GPU-...`, `NVRM: GPU 0000:9b:00.0:`."""
-        match = _GPU_LINE.search(heard.message)
+        text = heard.message
+        if "NVRM: " not in text and "nvidia " not in text and "nouveau " not in text:
+            return
+        match = _GPU_LINE.search(text)
         if match is None:
             return
         bus_id = normalise_bus_id(match[1])

@@ -72,13 +72,13 @@ class KernelLog(LineCollector):
 
     def feed(self, line: Line, host: str | None) -> bool:
         """Count a line of a log; lines of other text that only happen to hold a literal are refused."""
-        if _BOOT_HEADING.match(line.text):
+        if line.text.startswith("-- ") and _BOOT_HEADING.match(line.text):
             self._timeline(self._last_host or host).announce_boot()
             return True
         entry = self._reader.read(line.text)
         if not entry.stamped and _UNSTAMPED.match(line.text) is None:
             return False
-        if entry.stamped and _XORG.match(line.text):
+        if line.text.startswith("[") and _XORG.match(line.text):
             return False
         named = entry.host or (host if entry.stamped else self._last_host or host)
         moment = self._timeline(named).observe(entry, line.number)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 _EPOCH = datetime(1970, 1, 1)
@@ -76,6 +77,7 @@ class LogLine(NamedTuple):
     """How many times the message was logged, where syslog folded repetitions into one line."""
 
 
+@lru_cache(maxsize=256)
 def month_number(word: str) -> int | None:
     """Month of an abbreviation in the usual locales: `Nov`, `dec`, `11月`, `févr.`; None where it is none."""
     text = word.lower().rstrip(".")
@@ -98,11 +100,17 @@ class LineReader:
             entry = self._from_json(text)
             if entry is not None:
                 return entry
-        rest = _PRIORITY.sub("", text, count=1)
-        decoded = _DECODED.match(rest)
+        rest = _PRIORITY.sub("", text, count=1) if text.startswith("<") else text
+        decoded = _DECODED.match(rest) if ":" in rest[:8] else None
         if decoded is not None:
             rest = rest[decoded.end() :]
-        entry = self._kmsg(rest) or self._bracketed(rest) or self._iso(rest) or self._syslog(rest)
+        # The first character tells which forms are possible; storms of messages make millions of lines.
+        if rest.startswith("["):
+            entry = self._bracketed(rest)
+        elif rest[:1].isdecimal():
+            entry = self._kmsg(rest) or self._iso(rest) or self._syslog(rest)
+        else:
+            entry = self._syslog(rest) or self._iso(rest)
         if entry is None:
             return LogLine(text.strip())
         if decoded is not None and entry.tag is None:
@@ -116,8 +124,6 @@ class LineReader:
         return LogLine(text[match.end() :], None, "kernel", monotonic_seconds=int(match[1]) / 1e6, stamped=True)
 
     def _bracketed(self, text: str) -> LogLine | None:
-        if not text.startswith("["):
-            return None
         match = _SECONDS.match(text)
         if match is not None:
             message = text[match.end() :].removeprefix("kernel: ")
@@ -215,13 +221,15 @@ def _host_and_tag(rest: str) -> tuple[str | None, str | None, str]:
 
 def _with_inner_seconds(line: LogLine) -> LogLine:
     """syslog keeps the kernel's own stamp in the message."""
-    match = _SECONDS.match(line.message)
+    match = _SECONDS.match(line.message) if line.message.startswith("[") else None
     if match is None or line.tag not in ("kernel", None):
         return line
     return line._replace(message=line.message[match.end() :], monotonic_seconds=float(match[1]))
 
 
 def _unfold(line: LogLine) -> LogLine:
+    if not line.message.startswith("message repeated"):
+        return line
     match = _REPEATED.match(line.message)
     if match is None:
         return line
@@ -229,6 +237,7 @@ def _unfold(line: LogLine) -> LogLine:
     return line._replace(message=inner, repeats=min(int(match[1][:9]), 1_000_000))
 
 
+@lru_cache(maxsize=256)
 def _wall(year: int, month: int | None, day: str, hour: str, minute: str, second: str) -> float | None:
     if month is None:
         return None

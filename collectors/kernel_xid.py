@@ -95,7 +95,7 @@ class SxidTally:
 
     def take(self, heard: Heard) -> bool:
         """Count an SXid line; the lines of register values that follow it are part of it."""
-        match = _SXID.search(heard.message)
+        match = _SXID.search(heard.message) if "SXid" in heard.message else None
         if match is None:
             return False
         switch, device, code, text = match.groups()
