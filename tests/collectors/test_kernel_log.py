@@ -568,8 +568,8 @@ def test_a_healthy_boot_shows_no_fault(corpus: Path, name: str) -> None:
 
 def test_an_iommu_fault_of_a_gpu_is_told_from_that_of_another_device() -> None:
     text = (
-        "[  812.112233] nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0011 address=0xd0 flags=0x20]\n"
-        "[  812.112244] nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0011 address=0xd1 flags=0x20]\n"
+        "[  812.112233] nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x11 address=0xd0 flags=0x20]\n"
+        "[  812.112244] nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x11 address=0xd1 flags=0x20]\n"
         "[  813.000000] nvme 0000:02:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0003 address=0xd2 flags=0x20]\n"
     )
     (fault,) = facts(text, "system-message", code="iommu-fault-of-gpu")
