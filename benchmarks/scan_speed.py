@@ -33,11 +33,12 @@ import json, resource, sys, time
 from pathlib import Path
 start = time.perf_counter()
 from collectors.scan import scan_file
-loaded = time.perf_counter()
+loaded, loaded_cpu = time.perf_counter(), time.process_time()
 result = scan_file(Path(sys.argv[1]), "log")
 print(json.dumps({
     "import": loaded - start,
     "scan": time.perf_counter() - loaded,
+    "cpu": time.process_time() - loaded_cpu,
     "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     "facts": len(result.facts),
     "reports": [f"{report.kind} {report.status}" for report in result.reports],
@@ -101,8 +102,10 @@ def scan(path: Path) -> str:
         [sys.executable, "-c", _SCAN, str(path)], capture_output=True, text=True, check=True, cwd=root
     )
     seen = json.loads(done.stdout)
+    megabytes = path.stat().st_size / 1e6
     return (
-        f"scan: {path.stat().st_size / 1e6 / seen['scan']:,.0f} MB/s, {seen['rss'] / 1e6:,.0f} MB peak memory, "
+        f"scan: {megabytes / seen['scan']:,.0f} MB/s ({megabytes / seen['cpu']:,.0f} MB for each second of processor time), "
+        f"{seen['rss'] / 1e6:,.0f} MB peak memory, "
         f"{seen['facts']} facts, {', '.join(seen['reports'])} (imports took {seen['import']:.2f} s)"
     )
 

@@ -329,7 +329,7 @@ def test_a_huge_line_comes_in_parts_with_one_number(monkeypatch: pytest.MonkeyPa
 
 def test_where_the_file_is_cut_into_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ruler = "-" * 12
-    section = f"$ cat \\\n> show-table\nrow 1\n{ruler}\ngpu-a0{{}}\n{ruler}\nrow 2\nNVRM: x\nTABLE\nrow bad\n```\nremark\n"
+    section = f"$ cat \\\n> show-table\nrow 1\n{ruler}\ngpu-a0{{}}\n{ruler}\nrow 2\nNVRM: x\nTABLE\nrow bad\nremark\n"
     text = "".join(section.format(number) for number in range(1, 400))
     whole = scan(text)
     monkeypatch.setattr("collectors.stream.READ_BYTES", 7)
