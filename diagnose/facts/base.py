@@ -138,11 +138,7 @@ class Fact(Model):
 
     def values(self) -> dict[str, Any]:
         """The kind's own fields that have a value."""
-        return {
-            name: value
-            for name in type(self).own_fields()
-            if (value := getattr(self, name)) is not None
-        }
+        return {name: value for name in type(self).own_fields() if (value := getattr(self, name)) is not None}
 
     @classmethod
     def own_fields(cls) -> list[str]:

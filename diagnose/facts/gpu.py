@@ -172,7 +172,9 @@ class GpuRecovery(Fact):
     """What the driver itself asks for."""
 
     kind: ClassVar[str] = "gpu-recovery"
-    action: str | None = optional("Recovery action in lower case: `none`, `reset`, `reboot`, `drain p2p`, `drain and reset`")
+    action: str | None = optional(
+        "Recovery action in lower case: `none`, `reset`, `reboot`, `drain p2p`, `drain and reset`"
+    )
     reset_required: bool | None = optional("The driver says that a reset is required")
     drain_and_reset_recommended: bool | None = optional("The driver recommends to drain and reset")
 

@@ -35,8 +35,8 @@ class DriverFailure(Fact):
     few_per_host: ClassVar[bool] = True
     code: str = required(
         "`library-mismatch`, `not-loaded`, `no-devices`, `unknown-error`, `no-permission`, `library-missing`, "
-        "`cuda-not-initialised` (802), `cuda-no-device`, `cuda-driver-too-old`, `cuda-ecc-error`, `cuda-unknown-error`, "
-        "`key-rejected`"
+        "`cuda-not-initialised` (802), `cuda-no-device`, `cuda-driver-too-old`, `cuda-ecc-error`, "
+        "`cuda-unknown-error`, `key-rejected`"
     )
     message: str = required("What was printed")
     library_version: str | None = optional("User-space version that the message names")

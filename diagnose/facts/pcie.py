@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from diagnose.facts.base import Fact, optional, required
+from diagnose.facts.base import Fact, optional
 
 
 class PciDevice(Fact):

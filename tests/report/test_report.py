@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,8 +125,7 @@ def test_an_explanation_adds_up(rule_base: RuleBase) -> None:
     stream = io.StringIO()
     write_explanation(report(rule_base()).causes[0], stream)
     text = stream.getvalue()
-    numbers = [float(line.split()[0]) for line in text.splitlines() if line[:3] == "  +" or line[:3] == "   "
-               and line.strip()[:1] in "+-" and line.strip()[1:2].isdigit()]  # fmt: skip
+    numbers = [float(number) for number in re.findall(r"^ +([+-]\d+\.\d\d)  ", text, re.MULTILINE)]
     assert numbers[-1] == pytest.approx(sum(numbers[:-1]), abs=0.02)
     assert "vendor manual, section on link width" in " ".join(text.split())
     assert "judgement: one machine in twenty" in text
