@@ -104,7 +104,7 @@ def scan(path: Path) -> str:
     seen = json.loads(done.stdout)
     megabytes = path.stat().st_size / 1e6
     return (
-        f"scan: {megabytes / seen['scan']:,.0f} MB/s ({megabytes / seen['cpu']:,.0f} MB for each second of processor time), "
+        f"scan: {megabytes / seen['scan']:,.0f} MB/s ({megabytes / seen['cpu']:,.0f} MB per processor second), "
         f"{seen['rss'] / 1e6:,.0f} MB peak memory, "
         f"{seen['facts']} facts, {', '.join(seen['reports'])} (imports took {seen['import']:.2f} s)"
     )
