@@ -141,7 +141,7 @@ def test_analyzing_a_log_loads_neither_the_tui_nor_the_libraries_of_live_collect
 
     assert result.code == 1, result.errors
     assert "durable_rules_engine" in result.loaded
-    assert result.loaded & {"textual", "pandas", "numpy", "pynvml", "torch"} == set()
+    assert result.loaded & {"textual", "pandas", "pynvml", "torch"} == set()
 
 
 def test_a_rule_library_that_cannot_be_loaded_ends_in_one_sentence_with_the_cure(log: Path, tmp_path: Path) -> None:

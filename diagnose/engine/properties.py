@@ -78,7 +78,7 @@ class Numbering:
 
 def in_order(value: float) -> int:
     """A 64-bit integer for a float, such that integers compare as the floats do."""
-    # The bits of a positive float, read as an integer, are in order already; those of a negative one are reversed.
-    # Adding 0.0 turns -0.0 into 0.0, which equals it.
-    bits: int = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
+    # The bits of a positive float, read as an integer, are in order already. Those of a negative one are its absolute
+    # value's and the sign bit; without it -0.0 becomes 0, as 0.0 does, which it equals.
+    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
     return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from diagnose.facts.base import SUBJECT_FIELDS
 from diagnose.knowledge.expression import (
@@ -12,6 +12,7 @@ from diagnose.knowledge.expression import (
     Constant,
     ExpressionError,
     FieldRef,
+    Scope,
     ValueType,
     conjoin,
     parse_condition,
@@ -31,7 +32,7 @@ class PatternCompiler:
         self._location = location
         self._vocabulary = vocabulary
         self._errors = errors
-        self.scope: dict[str, dict[str, ValueType]] = {}
+        self.scope: dict[str, Mapping[str, ValueType]] = {}
         """Aliases of the matched facts, with their fields."""
         self.counted: set[str] = set()
         self._kinds: dict[str, str] = {}
@@ -90,7 +91,7 @@ class PatternCompiler:
     def _close(self, kind: str) -> str:
         return suggestion(kind, dict(self._vocabulary))
 
-    def _condition(self, place: Location, pattern: Pattern, scope: dict[str, dict[str, ValueType]]) -> Condition | None:
+    def _condition(self, place: Location, pattern: Pattern, scope: Scope) -> Condition | None:
         parts: list[Condition] = []
         for number, text in enumerate(pattern.where):
             try:

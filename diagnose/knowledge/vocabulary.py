@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
+from functools import cache
 from typing import Union, get_args, get_origin
 
 from diagnose.facts import Fact, fact_kinds
@@ -35,7 +36,8 @@ def value_type(annotation: object) -> ValueType | None:
     return None
 
 
-def fields_of_kind(model: type[Fact]) -> dict[str, ValueType]:
+@cache
+def fields_of_kind(model: type[Fact]) -> Mapping[str, ValueType]:
     """Every field that a condition on this kind may use, own fields and those of the subject."""
     fields: dict[str, ValueType] = {}
     for name, annotation in SUBJECT_FIELDS.items():

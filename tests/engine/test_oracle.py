@@ -146,14 +146,19 @@ def some_atom(draw: st.DrawFn, alias: str, scope: dict[str, str]) -> Atom:
             symbol = draw(st.sampled_from("+-*/"))
             return Arithmetic(symbol, term(wanted, depth - 1), term(wanted, depth - 1))
         if choice == 1:
-            values = {"string": texts, "number": numbers.map(float), "boolean": st.booleans()}
+            values: dict[ValueType, st.SearchStrategy[str | float | bool]] = {
+                "string": texts,
+                "number": numbers.map(float),
+                "boolean": st.booleans(),
+            }
             return Constant(draw(values[wanted]), wanted)
         return field(wanted, draw(st.sampled_from([alias, *scope])))
 
     choice = draw(st.integers(0, 7))
     if choice == 0:
         return Matches(field("string", alias), draw(st.sampled_from(PATTERNS)), draw(st.booleans()))
-    wanted = draw(st.sampled_from(["string", "number", "number", "boolean"]))
+    types: list[ValueType] = ["string", "number", "number", "boolean"]
+    wanted = draw(st.sampled_from(types))
     has_boolean = any(kind == "boolean" for kind in fields_of_kind(VOCABULARY[scope[alias]]).values())
     if wanted == "boolean" and not (has_boolean and all(kind != "note" for kind in scope.values())):
         wanted = "number"
