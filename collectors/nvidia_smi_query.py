@@ -50,15 +50,13 @@ class NvidiaSmiQuery(BlockCollector):
 
     kind: ClassVar[str] = "nvidia-smi-query"
     literals: ClassVar[tuple[bytes, ...]] = (
-        b"name",
-        b"uuid",
-        b"bus_id",
+        # Names of columns stand before or after a comma; as bare words they fill logs and traces.
+        *(b"\nname", b"name,", b", name", b",name", b"\nuuid", b"uuid,", b"gpu_uuid", b", uuid", b"bus_id"),
         b"utilization.",
         b"memory.",
         b"temperature.",
         b"power.",
-        b"clocks",
-        b"pstate",
+        *(b"clocks.", b"clocks_", b"pstate"),
         b"ecc.",
         b"remapped_rows.",
         b"retired_pages.",
