@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from diagnose.facts import gpu, host, kernel, nccl, pcie, topology
+from diagnose.facts import gpu, host, kernel, nccl, network, pcie, topology
 from diagnose.facts.base import Fact
 
-MODULES = (gpu, pcie, kernel, host, topology, nccl)
+MODULES = (gpu, pcie, kernel, host, topology, nccl, network)
 
 
 def _kinds() -> Iterator[type[Fact]]:
