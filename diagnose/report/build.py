@@ -26,6 +26,9 @@ from diagnose.report.model import (
     ReportSymptom,
 )
 
+DECIMALS = 6
+"""Decimals of probabilities and weights: readers round again for display, and fewer would show in what they print."""
+
 _SUBJECT_VALUE = re.compile(r"(?<![${])\{(gpu|gpu_index|gpu_bus_id|gpu_uuid|host|bus_id|nic)\}")
 
 
@@ -88,7 +91,7 @@ def report_cause(cause: RankedCause) -> ReportCause:
 
 
 def _rounded(probability: float) -> float:
-    return round(probability, 4)
+    return round(probability, DECIMALS)
 
 
 def _root(instance: Instance) -> str | None:
@@ -114,7 +117,7 @@ def _evidence(instances: Sequence[Instance]) -> list[ReportEvidence]:
             entry = ReportEvidence(
                 rule=f"{instance.cause_id}/{finding.evidence.id}",
                 direction=finding.evidence.direction,
-                weight=round(finding.log_weight, 3),
+                weight=round(finding.log_weight, DECIMALS),
                 counted=term.counted,
                 group=finding.evidence.group,
                 text=finding.text,
