@@ -59,6 +59,17 @@ class GpuLoad(Fact):
     process_count: int | None = optional("Processes listed on the GPU; absent where the tool does not list them")
 
 
+class GpuActivity(Fact):
+    """How busy the GPU's parts were, by the profiling counters. Finer than gpu-load."""
+
+    kind: ClassVar[str] = "gpu-activity"
+    graphics_engine_ratio: float | None = optional("Share of time in which any graphics or compute engine was active")
+    sm_ratio: float | None = optional("Share of cycles in which an SM had at least one warp, averaged over SMs")
+    sm_occupancy_ratio: float | None = optional("Resident warps over those possible")
+    tensor_ratio: float | None = optional("Share of cycles in which tensor cores were active")
+    dram_ratio: float | None = optional("Share of cycles in which the memory interface was active")
+
+
 class GpuClocks(Fact):
     """Clock rates now and at most."""
 
