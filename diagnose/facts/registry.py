@@ -6,10 +6,24 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from diagnose.facts import gpu, host, kernel, nccl, network, pcie, topology
+from diagnose.facts import (
+    bandwidth,
+    collection,
+    gpu,
+    host,
+    kernel,
+    load,
+    nccl,
+    network,
+    pcie,
+    process,
+    topology,
+    tuning,
+    validation,
+)
 from diagnose.facts.base import Fact
 
-MODULES = (gpu, pcie, kernel, host, topology, nccl, network)
+MODULES = (gpu, pcie, kernel, host, tuning, load, process, topology, nccl, network, bandwidth, validation, collection)
 
 
 def _kinds() -> Iterator[type[Fact]]:

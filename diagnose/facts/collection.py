@@ -1,0 +1,21 @@
+"""Facts about the collection itself. A part of the machine that does not answer is a symptom."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from diagnose.facts.base import Fact, optional, required
+
+
+class CollectorStatus(Fact):
+    """How one recorder of a live collection ended."""
+
+    kind: ClassVar[str] = "collector-status"
+    few_per_host: ClassVar[bool] = True
+    name: str = required("Name of the recorder")
+    status: str = required(
+        "`done`, `partial`, `timed-out`, `crashed`, `absent`, `skipped`, `no-privilege`; `running` where it was cut off"
+    )
+    seconds: float | None = optional("How long it took")
+    detail: str | None = optional("Why, in one sentence")
+    lacked: str | None = optional("What could not be read for want of privilege, separated by `; `")
