@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed, share
+from collectors.cpu_lists import format_cpu_list
 from collectors.sizes import parse_bytes
 from diagnose.facts import Subject
 from diagnose.facts.host import NumaDistance, NumaNode
@@ -62,7 +63,7 @@ class Numactl(BlockCollector):
                 NumaNode(
                     subject=Subject(host=block.host, numa_node=number),
                     sources=(block.source(first_lines[number]),),
-                    cpus=cpu_list(words) or None,
+                    cpus=format_cpu_list(words) or None,
                     cpu_count=len(words) if cpus is not None else None,
                     memory_total_bytes=parse_bytes(parts.get("size", "")),
                     memory_free_bytes=parse_bytes(parts.get("free", "")),
@@ -79,14 +80,3 @@ class Numactl(BlockCollector):
                     )
                 )
         return parsed
-
-
-def cpu_list(cpus: Sequence[int]) -> str:
-    """Numbers as ranges: `0 1 2 5` becomes `0-2,5`."""
-    ranges: list[list[int]] = []
-    for cpu in sorted(set(cpus)):
-        if ranges and cpu == ranges[-1][1] + 1:
-            ranges[-1][1] = cpu
-        else:
-            ranges.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

@@ -65,6 +65,13 @@ class Window:
             yield time.time()
             number = max(number + 1, int((time.monotonic() - begin) / self.interval_seconds) + 1)
 
+    def ends(self) -> Iterator[float]:
+        """Unix times of the window's begin and end, each yielded when it is due."""
+        begin = time.monotonic()
+        yield time.time()
+        time.sleep(max(0.0, begin + self.duration_seconds - time.monotonic()))
+        yield time.time()
+
 
 class Folder:
     """Where one recorder writes, and how it says what it could not do.

@@ -8,6 +8,13 @@ from importlib import import_module
 from collectors.live.base import Recorder
 
 RECORDERS: Mapping[str, str] = {
+    "host": "collectors.live.host:Host",
+    "pci": "collectors.live.pci:Pci",
+    "processes": "collectors.live.processes:Processes",
+    "network": "collectors.live.network:Network",
+    "kernel-log": "collectors.live.kernel_log:KernelLog",
+    "services": "collectors.live.services:Services",
+    "commands": "collectors.live.commands:Commands",
     "nvml-system": "collectors.live.nvml_system:NvmlSystem",
     "nvml-gpu": "collectors.live.nvml_gpu:NvmlGpu",
 }

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from collectors.numactl import Numactl, cpu_list
+from collectors.numactl import Numactl
 from tests.collectors.helpers import block, damaged, opened
 
 HARDWARE = """\
@@ -78,12 +75,3 @@ def test_fragments_resemble() -> None:
 def test_damaged_output_does_not_raise() -> None:
     for text in damaged(HARDWARE + SHOW):
         Numactl.parse(block(text))
-
-
-@given(st.sets(st.integers(0, 300)))
-def test_a_cpu_list_names_the_same_cpus(cpus: set[int]) -> None:
-    named: set[int] = set()
-    for part in filter(None, cpu_list(sorted(cpus)).split(",")):
-        first, _, last = part.partition("-")
-        named |= set(range(int(first), int(last or first) + 1))
-    assert named == cpus

@@ -1,0 +1,89 @@
+"""Outputs of programs that operators know, as they print them, beside what is read directly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from collectors.live.base import Folder, Recorder, Window
+from collectors.live.programs import Output, command_line, find_program, run_program
+
+_AT_ONCE = 4
+
+
+class Invocation(NamedTuple):
+    """A program with its arguments."""
+
+    program: str
+    arguments: tuple[str, ...]
+    limit_seconds: float = 10.0
+
+    @property
+    def file(self) -> str:
+        """Name of the file that holds the output."""
+        words = [word.strip("-/").replace("/", "-") for word in (self.program, *self.arguments)]
+        return "-".join(word for word in words if word) + ".txt"
+
+
+_ALWAYS = (
+    Invocation("nvidia-smi", (), 20.0),
+    Invocation("nvidia-smi", ("-q",), 20.0),
+    Invocation("nvidia-smi", ("topo", "-m"), 20.0),
+    Invocation("nvidia-smi", ("topo", "-p2p", "r"), 20.0),
+    Invocation("nvidia-smi", ("nvlink", "-s"), 20.0),
+    Invocation("nvidia-smi", ("nvlink", "-e"), 20.0),
+    Invocation("lspci", ("-vvv",), 15.0),
+    Invocation("lscpu", ()),
+    Invocation("df", ("-k", "/", "/tmp", "/var", "/dev/shm")),
+    Invocation("ibstat", ()),
+    Invocation("ibv_devinfo", ("-v",)),
+)
+"""What numactl prints is read from sysfs by the host recorder, and a node told twice would be counted twice."""
+_FOR_INTERFACE = ((), ("-S",), ("-g",), ("-a",), ("-i",), ("-l",), ("-c",))
+
+
+class Commands(Recorder):
+    """Outputs of nvidia-smi, lspci, ethtool and their kind."""
+
+    name: ClassVar[str] = "commands"
+    title: ClassVar[str] = "outputs of nvidia-smi, lspci, ibstat, ethtool and others"
+    directory: ClassVar[str] = "commands"
+    time_limit_seconds: ClassVar[float] = 45.0
+
+    def record(self, folder: Folder, window: Window) -> None:
+        """Run what is installed, a few at once, each with its own limit."""
+        if folder.root != Path("/"):
+            folder.absent("A stand-in tree is read, of which programs know nothing")
+            return
+        wanted = [
+            (item, program)
+            for item in (*_ALWAYS, *_for_interfaces(folder.root))
+            if (program := find_program(item.program)) is not None
+        ]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            outputs = pool.map(lambda found: run_program(found[1], found[0].arguments, found[0].limit_seconds), wanted)
+            for (item, _), output in zip(wanted, outputs, strict=True):
+                _write(folder, item, output)
+
+
+def _for_interfaces(root: Path) -> Iterator[Invocation]:
+    """ethtool for every interface that is a device."""
+    folder = root / "sys/class/net"
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    for name in names:
+        if not (folder / name / "device").exists() or not name.replace("_", "").replace("-", "").isalnum():
+            continue
+        for option in _FOR_INTERFACE:
+            yield Invocation("ethtool", (*option, name))
+
+
+def _write(folder: Folder, item: Invocation, output: Output) -> None:
+    line = command_line(item.program, item.arguments)
+    if output.status is None:
+        folder.incomplete(f"{line} did not end within {item.limit_seconds:.0f} s")
+    if output.cut_off:
+        folder.incomplete(f"{line} printed more than can be kept")
+    if output.text.strip():
+        folder.write(item.file, f"$ {line}\n{output.text}")
