@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import ClassVar, TextIO, TypeAlias
 
 Event: TypeAlias = Mapping[str, str]
-"""What a recorder tells the program that started it: one key of `file`, `lacked`, `incomplete`, `absent`, `start`."""
+"""What a recorder tells the program that started it: one key of `file`, `lacked`, `incomplete`, `absent`, `start`, or
+`status` and `detail` as the last of all."""
 
 
 class Intrusion(StrEnum):
@@ -119,6 +120,10 @@ class Folder:
     def absent(self, why: str) -> None:
         """What this recorder reads does not exist here."""
         self._tell({"absent": why})
+
+    def timed_out(self, sentence: str) -> None:
+        """A call of this recorder hangs; to be followed by the end of the process, which can do nothing more."""
+        self._tell({"status": RecorderStatus.TIMED_OUT, "detail": sentence})
 
     def start(self, name: str) -> None:
         """Ask for a further recorder beside this one, by its name."""

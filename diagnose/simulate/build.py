@@ -16,12 +16,12 @@ _OPTIONS = ("-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-Wl,
 _LIMIT_SECONDS = 60
 
 
-class CannotBuild(Exception):
+class BuildError(Exception):
     """The library cannot be built; the text says why and what to do."""
 
 
 def library_folder() -> Path:
-    """The folder with the built library, for LD_LIBRARY_PATH. Raises CannotBuild."""
+    """The folder with the built library, for LD_LIBRARY_PATH. Raises BuildError."""
     compiler = _compiler()
     folder = _cache() / _key(compiler)
     if not (folder / LIBRARY).is_file():
@@ -34,7 +34,7 @@ def _compiler() -> list[str]:
     words = shlex.split(named) if named else ["cc"]
     found = shutil.which(words[0]) or (None if named else shutil.which("gcc") or shutil.which("clang"))
     if found is None:
-        raise CannotBuild(
+        raise BuildError(
             f"simulating a machine needs a C compiler, and {words[0]!r} was not found; install gcc or clang, or set CC"
         )
     return [found, *words[1:]]
@@ -68,14 +68,14 @@ def _build(compiler: list[str], folder: Path) -> None:
                 folder.mkdir(exist_ok=True)
                 (made / LIBRARY).replace(folder / LIBRARY)
     except OSError as error:
-        raise CannotBuild(f"the library that simulates a machine cannot be written: {error}") from error
+        raise BuildError(f"the library that simulates a machine cannot be written: {error}") from error
 
 
 def _compile(command: list[str]) -> None:
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
-        raise CannotBuild(f"{command[0]} did not finish within {_LIMIT_SECONDS} seconds") from error
+        raise BuildError(f"{command[0]} did not finish within {_LIMIT_SECONDS} seconds") from error
     if result.returncode != 0:
         reason = next((line for line in result.stderr.splitlines() if "error" in line), result.stderr.strip()[-300:])
-        raise CannotBuild(f"{command[0]} could not build the library that simulates a machine: {reason}")
+        raise BuildError(f"{command[0]} could not build the library that simulates a machine: {reason}")

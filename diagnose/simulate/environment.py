@@ -16,7 +16,7 @@ _COMMANDS = "commands"
 _LIBRARY = "library"
 
 
-class UnknownScenario(Exception):
+class UnknownScenarioError(Exception):
     """No scenario has this name; the text lists those that there are."""
 
 
@@ -47,10 +47,10 @@ def scenario_title(name: str) -> str:
 
 
 def load_scenario(name: str) -> Scenario:
-    """A scenario, its library built. Raises UnknownScenario and CannotBuild."""
+    """A scenario, its library built. Raises UnknownScenarioError and BuildError."""
     names = scenario_names()
     if name not in names:
-        raise UnknownScenario(f"no scenario is called {name!r}; there are: {', '.join(names)}")
+        raise UnknownScenarioError(f"no scenario is called {name!r}; there are: {', '.join(names)}")
     folder = SCENARIOS / name
     return Scenario(
         name=name,

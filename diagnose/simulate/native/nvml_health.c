@@ -121,17 +121,18 @@ static int processes_of(struct device *gpu, const char *call, const char *key, u
     return fits ? SUCCESS : INSUFFICIENT_SIZE;
 }
 
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct device *gpu, unsigned *count, struct process *processes) {
-    return processes_of(gpu, __func__, "processes", count, processes);
-}
+#define PROCESSES(name, key)                                                                                           \
+    EXPORT int name(struct device *gpu, unsigned *count, struct process *processes) {                                  \
+        return processes_of(gpu, __func__, key, count, processes);                                                     \
+    }
 
-EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v3(struct device *gpu, unsigned *count, struct process *processes) {
-    return processes_of(gpu, __func__, "graphics_processes", count, processes);
-}
-
-EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(struct device *gpu, unsigned *count, struct process *processes) {
-    return processes_of(gpu, __func__, "mps_processes", count, processes);
-}
+/* The second and the third version differ in what the driver fills in, not in layout. */
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, "processes")
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, "processes")
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v2, "graphics_processes")
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, "graphics_processes")
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v2, "mps_processes")
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3, "mps_processes")
 
 EXPORT int nvmlDeviceGetAccountingPids(struct device *gpu, unsigned *count, unsigned *pids) {
     (void)pids;

@@ -206,6 +206,10 @@ int link_text(const struct device *gpu, unsigned link, const char *call, const c
         return INVALID_ARGUMENT;
     snprintf(name, sizeof name, "gpu.%d.link.%u.%s", gpu->gpu, link, key);
     const char *text = scenario_value(name);
+    if (!text) {
+        snprintf(name, sizeof name, "gpu.link.%u.%s", link, key);
+        text = scenario_value(name);
+    }
     if (text)
         return found(text, value);
     snprintf(name, sizeof name, "link.%s", key);

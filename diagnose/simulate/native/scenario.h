@@ -11,7 +11,7 @@
  *   gpu.5.serial = !NO_PERMISSION     one value
  *   call.nvmlInit = !LIB_RM_VERSION_MISMATCH
  *   gpu.2.call.nvmlDeviceGetName = !HANG
- *   gpu.0.link.4.state = 0            NVLink 4 of GPU 0; also gpu.link.state, gpu.0.link.state
+ *   gpu.0.link.4.state = 0            NVLink 4 of GPU 0; also gpu.link.4.state, gpu.0.link.state, gpu.link.state
  *   pair.topology = SYS               every pair; also pair.0-1.topology, lower index first
  *
  * Numbers are in NVML's own units (mW, MHz, bytes, ns) and may end in KiB, MiB or GiB. What no line tells is
