@@ -43,6 +43,14 @@ class LineCount:
     blank: int = 0
     """Blank lines, rulers and dates that no format owns and that stand beside nothing unrecognised."""
 
+    def __add__(self, other: LineCount) -> LineCount:
+        return LineCount(
+            self.total + other.total,
+            self.claimed + other.claimed,
+            self.unrecognised + other.unrecognised,
+            self.blank + other.blank,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class FileResult:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from collectors.archive import archive_format, open_archive
 from collectors.base import BlockCollector, LineCollector
 from collectors.compression import Limits
 from collectors.dispatch import Dispatch
@@ -16,7 +17,10 @@ from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
 from collectors.scanner import Scanner
 from collectors.stream import TextStream, open_source
 from collectors.walk import walk
+from diagnose.facts import Fact
 
+_UNKNOWN_SHOWN = 100
+"""Unrecognised parts of one archive that are named one by one: a support archive holds thousands of small files."""
 _NOT_READ = {"archive": Status.SKIPPED, "binary": Status.UNRECOGNISED}
 
 
@@ -91,6 +95,40 @@ def scan_source(
 ) -> FileResult:
     """Facts and reports of an open source of bytes."""
     stream = TextStream(source, limits)
+    if archive_format(stream) is not None:
+        return _scan_archive(stream, name, dispatch, progress)
+    return scan_stream(stream, name, dispatch, progress)
+
+
+def _scan_archive(
+    stream: TextStream, name: str, dispatch: Dispatch, progress: Callable[[str], None] | None
+) -> FileResult:
+    """All members of an archive as one result."""
+    facts: list[Fact] = []
+    reports: list[InputReport] = []
+    lines = LineCount()
+    unknown = 0
+    for found in open_archive(stream, name):
+        if isinstance(found, InputReport):
+            reports.append(found)
+            continue
+        result = scan_stream(found.stream, found.name, dispatch, progress)
+        facts += result.facts
+        lines += result.lines
+        for report in result.reports:
+            unknown += report.status is Status.UNRECOGNISED
+            if report.status is not Status.UNRECOGNISED or unknown <= _UNKNOWN_SHOWN:
+                reports.append(report)
+    if unknown > _UNKNOWN_SHOWN:
+        detail = f"{unknown - _UNKNOWN_SHOWN:,} more parts are in no known format"
+        reports.append(InputReport(path=name, kind="archive", status=Status.UNRECOGNISED, detail=detail))
+    return FileResult(name, facts, reports, lines)
+
+
+def scan_stream(
+    stream: TextStream, name: str, dispatch: Dispatch, progress: Callable[[str], None] | None = None
+) -> FileResult:
+    """Facts and reports of one text whose beginning was read already."""
     if stream.not_text is not None:
         return FileResult(
             name,

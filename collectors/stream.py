@@ -8,12 +8,14 @@ from __future__ import annotations
 import codecs
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from collectors.compression import READ_BYTES, Limits, ReadError, compression_of, expand
 from collectors.content import HEAD_BYTES, NotText, encoding_of, not_text
+from collectors.piece_reader import reader_of
 
 CHUNK_BYTES = 1 << 22
 """Size of a piece, about."""
@@ -45,13 +47,32 @@ class TextStream:
         problems: sentences about what could not be read, complete after `chunks` ended.
     """
 
-    def __init__(self, source: BinaryIO, limits: Limits | None = None) -> None:
+    def __init__(
+        self, source: BinaryIO, limits: Limits | None = None, taken: Callable[[int], None] | None = None
+    ) -> None:
+        """Read the beginning. `taken` is told how many expanded bytes come, and raises ReadError to end the reading."""
         self.problems: list[str] = []
         self._source = source
         self._limits = limits or Limits()
+        self._taken = taken
+        self._compressed = False
         self._pieces = self._guarded(self._expanded())
         self._head = self._take_head()
         self.not_text: NotText | None = not_text(self._head)
+
+    @property
+    def head(self) -> bytes:
+        """The first expanded bytes, at least `HEAD_BYTES` of them where there are as many."""
+        return self._head
+
+    @property
+    def seekable_source(self) -> BinaryIO | None:
+        """The source itself, where the expanded bytes are its own bytes and it can be read back and forth."""
+        return None if self._compressed or not self._source.seekable() else self._source
+
+    def raw(self) -> BinaryIO:
+        """All expanded bytes as they are, for what is no text; to be read instead of `chunks`."""
+        return reader_of(chain((self._head,), self._pieces))
 
     def chunks(self) -> Iterator[bytes]:
         """Clean text in pieces of a few MB.
@@ -69,6 +90,7 @@ class TextStream:
         first = self._source.read(HEAD_BYTES)
         compression = compression_of(first)
         if compression is not None:
+            self._compressed = True
             yield from expand(self._source, first, compression, self._limits)
             return
         if first:
@@ -78,7 +100,10 @@ class TextStream:
 
     def _guarded(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         try:
-            yield from pieces
+            for piece in pieces:
+                if self._taken is not None:
+                    self._taken(len(piece))
+                yield piece
         except ReadError as problem:
             self.problems.append(str(problem))
         except (OSError, ValueError) as error:

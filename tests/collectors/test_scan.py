@@ -263,7 +263,7 @@ def test_unknown_parts_are_reported_one_by_one_and_together_where_there_are_many
         (b"\n \n", "text", Status.UNRECOGNISED, "blank"),
         (b"hello\n", "text", Status.UNRECOGNISED, "No known format"),
         (b"\x7fELF" + bytes(60), "binary", Status.UNRECOGNISED, "ELF"),
-        (b"PK\x03\x04" + bytes(60), "archive", Status.SKIPPED, "unpack"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(60), "archive", Status.SKIPPED, "unpack"),
         (gzip.compress(b"x" * 999, mtime=0)[:10], "file", Status.UNREADABLE, "cut off"),
     ],
     ids=["empty", "blank", "prose", "program", "archive", "cut"],
