@@ -41,7 +41,7 @@ def test_parent_paths_with_backslashes_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "path"),
-    [("/etc/x", "etc/x"), ("//x", "x"), ("C:\\logs\\x", "logs/x"), ("c:/x", "x"), ("\\\\host\\s\\x", "")],
+    [("/etc/x", "etc/x"), ("//x", "x"), ("C:\\logs\\x", "logs/x"), ("c:/x", "x"), ("\\\\host\\s\\x", "host/s/x")],
 )
 def test_absolute_paths_and_drive_letters_are_taken_as_relative_and_reported(name: str, path: str) -> None:
     found = opened(zip_of({name: b"x\n", "good": b"good\n"}))
@@ -236,10 +236,10 @@ def test_an_endless_sparse_map_is_cut() -> None:
 
 @pytest.mark.parametrize("packing", ["gz", "zst", "xz", "bz2"])
 def test_an_expansion_bomb_is_stopped_and_what_came_before_is_kept(packing: str) -> None:
-    data = PACKERS[packing](GOOD + tar_file("bomb", bytes(200_000_000)) + TAR_END)
+    data = PACKERS[packing](GOOD + tar_file("bomb", bytes(90_000_000)) + TAR_END)
     found = opened(tar_of({"in": data}), ArchiveLimits(ratio=100, ratio_free_bytes=40_000_000))
     assert found.files["a!in!good"] == b"good\n"
-    assert len(found.files.get("a!in!bomb", b"")) < 150_000_000
+    assert len(found.files.get("a!in!bomb", b"")) < 80_000_000
     assert "bomb" in found.said
 
 
