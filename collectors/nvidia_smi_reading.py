@@ -9,7 +9,17 @@ from typing import Any
 from collectors.base import Block
 from collectors.nvidia_smi_values import Convert, Value, read
 from diagnose.facts import Fact, Missing, Subject
-from diagnose.facts.gpu import GpuClocks, GpuFan, GpuLoad, GpuMemory, GpuPcieLink, GpuPower, GpuTemperature
+from diagnose.facts.bandwidth import NvlinkTraffic
+from diagnose.facts.gpu import (
+    GpuActivity,
+    GpuClocks,
+    GpuFan,
+    GpuLoad,
+    GpuMemory,
+    GpuPcieLink,
+    GpuPower,
+    GpuTemperature,
+)
 
 # What goes up and down: over several readings the median tells what was typical. Of everything else (counters, names)
 # the last reading counts.
@@ -21,6 +31,8 @@ _GAUGES: tuple[type[Fact], ...] = (
     GpuPcieLink,
     GpuPower,
     GpuTemperature,
+    GpuActivity,
+    NvlinkTraffic,
 )
 _COUNTERS = frozenset({"replay_count", "replay_rollover_count"})
 # Reasons that say something of the device. A fact of which every field is merely not applicable is left out.

@@ -42,8 +42,8 @@ class NvlinkTraffic(Fact):
     """Traffic over all NVLinks of a GPU while it was watched. Subject: the GPU."""
 
     kind: ClassVar[str] = "nvlink-traffic"
-    transmit_bytes_per_second: float | None = optional("Highest rate of sending that was seen")
-    receive_bytes_per_second: float | None = optional("Highest rate of receiving that was seen")
+    transmit_bytes_per_second: float | None = optional("Typical rate of sending while there was any")
+    receive_bytes_per_second: float | None = optional("Typical rate of receiving while there was any")
 
 
 class NetworkBandwidth(Fact):

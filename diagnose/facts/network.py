@@ -225,6 +225,6 @@ class FabricTopology(Fact):
     adapters: int = required("Host channel adapters")
     host_links: int = required("Links between an adapter and a switch")
     switch_links: int = required("Links between two switches")
-    fastest_link: str | None = optional("Width and speed of most links, e.g. `4xNDR`")
+    usual_link: str | None = optional("Width and speed of most links, e.g. `4xNDR`")
     slower_links: int | None = optional("Links below the width and speed of most links of their sort")
     slower_link_names: str | None = optional("The first few of them")
