@@ -1,16 +1,16 @@
 """The format of a recorded tree: many small files of /proc and /sys in one text file.
 
-The first line is `=== recorded tree 1: SUBJECT`. Each file is a line `=== PATH` without the leading slash, and below it
-the content, each line behind a `|` so that no content is ever taken for something else:
+The first line is `=== recorded tree 1: SUBJECT`. Each file is a line `@ PATH` without the leading slash, and below it
+the content, each line behind a `|`: neither is ever taken for a prompt, a heading or another format.
 
     === recorded tree 1: host
-    === proc/sys/kernel/numa_balancing
+    @ proc/sys/kernel/numa_balancing
     |1
-    === proc/stat @1764500000.250          read at this Unix time; counters occur several times
+    @ proc/stat at 1764500000.250        read at this Unix time; counters occur several times
     |cpu  10 0 5 100 0 0 0 0 0 0
-    === sys/class/net/eth0/device/driver -> ../../../bus/pci/drivers/mlx5_core
-    === sys/class/net/eth1/speed !EINVAL   could not be read, with the system's name of the error
-    === dev/shm (space)                    not the content but what the word says: lines `size_bytes N` and so on
+    @ sys/class/net/eth0/device/driver -> ../../../bus/pci/drivers/mlx5_core
+    @ sys/class/net/eth1/speed !EINVAL   could not be read, with the system's name of the error
+    @ dev/shm (space)                    not the content but what the word says: lines `size_bytes N` and so on
     |size_bytes 67108864
 
 `collectors.live.tree` writes it.
@@ -31,7 +31,7 @@ from collectors.live.tree import CONTENT, TITLE
 from diagnose.facts import Fact, Source, Subject
 
 _ENTRY = re.compile(
-    r"^=== (?P<path>[^\s!]\S*)(?: \((?P<what>\w+)\))?(?: @(?P<time>\d{1,12}(?:\.\d{1,6})?))?"
+    r"^@ (?P<path>[^\s!]\S*)(?: \((?P<what>\w+)\))?(?: at (?P<time>\d{1,12}(?:\.\d{1,6})?))?"
     r"(?: -> (?P<target>.*)| !(?P<error>\w+))?$"
 )
 _WHOLE = re.compile(r"^\s*(-?\d{1,19})\s*$")

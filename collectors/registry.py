@@ -9,6 +9,7 @@ from collectors.kernel_log import KernelLog
 from collectors.kernel_modules import KernelModules
 from collectors.lscpu import Lscpu
 from collectors.lspci import Lspci, LspciTree
+from collectors.manifest import Manifest
 from collectors.modprobe_errors import ModprobeErrors
 from collectors.nccl_log import NcclLog
 from collectors.nccl_tests import NcclTests
@@ -30,6 +31,12 @@ from collectors.pair_table import PairTable
 from collectors.pair_test import PairTest
 from collectors.peer_bandwidth import PeerBandwidthMatrix
 from collectors.proc_driver_version import ProcDriverVersion
+from collectors.recorded_host import RecordedHost
+from collectors.recorded_network import RecordedNetwork
+from collectors.recorded_pci import RecordedPci
+from collectors.recorded_processes import RecordedProcesses
+from collectors.recorded_services import RecordedServices
+from collectors.systemctl_show import SystemctlShow
 from collectors.torch_all_reduce import TorchAllReduce
 
 BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
@@ -57,6 +64,13 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     Lscpu,
     ProcDriverVersion,
     Df,
+    Manifest,
+    RecordedHost,
+    RecordedNetwork,
+    RecordedPci,
+    RecordedProcesses,
+    RecordedServices,
+    SystemctlShow,
     PackageHistory,
 )
 

@@ -7,20 +7,21 @@ filled in.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from collectors.gpu_names import GpuNames
+from collectors.merge import merge
 from diagnose.facts import Fact, Subject
 
 
 def resolve(facts: Sequence[Fact]) -> list[Fact]:
-    """The same facts in the same order, with what is certain added to their subjects."""
+    """The facts in the same order, with what is certain added to their subjects, and parts told twice joined."""
     named = _with_hosts(facts)
     by_host: dict[str | None, list[Fact]] = defaultdict(list)
     for fact in named:
         by_host[fact.subject.host].append(fact)
     names = {host: GpuNames((_file(fact), fact.subject) for fact in group) for host, group in by_host.items()}
-    return [_about(fact, names[fact.subject.host].complete(fact.subject)) for fact in named]
+    return merge([_about(fact, names[fact.subject.host].complete(fact.subject)) for fact in named])
 
 
 def _about(fact: Fact, subject: Subject) -> Fact:
@@ -32,36 +33,34 @@ def _file(fact: Fact) -> str:
     return source.path or source.command or source.api_call or ""
 
 
-def _folder(path: str) -> str:
-    """Where a file lies; members of an archive lie in it."""
-    return path[: max(path.rfind("/"), path.rfind("!")) + 1]
+def _scopes(path: str) -> Iterator[str]:
+    """Where the one host that a fact leaves unsaid is looked for: the file, its folders outwards, all of the input.
 
-
-_SCOPES: tuple[Callable[[str], str], ...] = (str, _folder, lambda _: "")
-"""Where the one host that a fact leaves unsaid is looked for: file, folder, all of the input."""
+    Members of an archive lie in it, and the archive in its folder.
+    """
+    yield path
+    at = len(path)
+    while (at := max(path.rfind("/", 0, at), path.rfind("!", 0, at))) >= 0:
+        yield path[: at + 1]
+    yield ""
 
 
 def _with_hosts(facts: Sequence[Fact]) -> list[Fact]:
     same = _same_hosts({fact.subject.host for fact in facts if fact.subject.host is not None})
-    hosts: list[dict[str, set[str]]] = [defaultdict(set) for _ in _SCOPES]
+    hosts: dict[str, set[str]] = defaultdict(set)
     for fact in facts:
         if fact.subject.host is not None:
-            for scope, found in zip(_SCOPES, hosts, strict=True):
-                found[scope(_file(fact))].add(same[fact.subject.host])
+            for scope in _scopes(_file(fact)):
+                hosts[scope].add(same[fact.subject.host])
     return [_about(fact, _with_host(fact, same, hosts)) for fact in facts]
 
 
-def _with_host(fact: Fact, same: dict[str, str], hosts: Sequence[dict[str, set[str]]]) -> Subject:
+def _with_host(fact: Fact, same: Mapping[str, str], hosts: Mapping[str, set[str]]) -> Subject:
     subject = fact.subject
     if subject.host is not None:
         return subject.model_copy(update={"host": same[subject.host]})
-    for scope, found in zip(_SCOPES, hosts, strict=True):
-        names = found.get(scope(_file(fact)), set())
-        if len(names) == 1:
-            return subject.model_copy(update={"host": next(iter(names))})
-        if names:
-            break
-    return subject
+    named = next((names for scope in _scopes(_file(fact)) if (names := hosts.get(scope))), set())
+    return subject.model_copy(update={"host": next(iter(named))}) if len(named) == 1 else subject
 
 
 def _same_hosts(names: Iterable[str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ _ALWAYS = (
     Invocation("nvidia-smi", ("nvlink", "-e"), 20.0),
     Invocation("lspci", ("-vvv",), 15.0),
     Invocation("lscpu", ()),
-    Invocation("df", ("-k", "/", "/tmp", "/var", "/dev/shm")),
+    Invocation("df", ("-k", "/", "/dev/shm")),
     Invocation("ibstat", ()),
     Invocation("ibv_devinfo", ("-v",)),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from typing import ClassVar
 
 from collectors.live.base import Folder, Recorder, Window
@@ -155,5 +154,5 @@ def _add_pages(bytes_on: Counter[str], line: str) -> None:
         bytes_on[node] += int(count) * page
 
 
-def _node_lines(bytes_on: Counter[str]) -> Sequence[str]:
+def _node_lines(bytes_on: Counter[str]) -> list[str]:
     return [f"{node} {size}" for node, size in sorted(bytes_on.items())]

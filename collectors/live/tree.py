@@ -11,7 +11,7 @@ from pathlib import Path
 from collectors.live.base import Folder
 
 TITLE = "=== recorded tree 1: "
-ENTRY = "=== "
+ENTRY = "@ "
 CONTENT = "|"
 FILE_LIMIT_BYTES = 1 << 20
 """Nothing that is read this way is larger; what is, is cut off at a line's end."""
@@ -68,7 +68,7 @@ class TreeWriter:
     def note(self, path: str, lines: list[str], *, what: str | None = None, timed: bool = False) -> None:
         """Record lines for a path; `what` says what they are where they are not the file's content."""
         mark = f" ({what})" if what else ""
-        stamp = f" @{time.time():.3f}" if timed else ""
+        stamp = f" at {time.time():.3f}" if timed else ""
         while lines and not lines[-1]:
             lines = lines[:-1]
         body = "".join(f"\n{CONTENT}{line}" for line in lines)

@@ -199,3 +199,14 @@ def test_the_result_does_not_depend_on_the_order(order: list[int]) -> None:
     ]
     straight = resolve(facts)
     assert [item.subject for item in resolve([facts[at] for at in order])] == [straight[at].subject for at in order]
+
+
+def test_the_nearest_folder_outwards_that_names_one_host_gives_it_to_all_below() -> None:
+    facts = [
+        fact("all/one.tar.zst!manifest.json", host="n1"),
+        fact("all/two/manifest.json", host="n2"),
+        fact("all/one.tar.zst!commands/lscpu.txt"),
+        fact("all/two/host/deep/tree.txt"),
+        fact("all/notes.txt"),
+    ]
+    assert [subject.host for subject in subjects(*facts)] == ["n1", "n2", "n1", "n2", None]
