@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from typing import Literal
 
 import click
 
-from diagnose.cli.exit_codes import ExitCode
-
-FAIL_ON = ("info", "warning", "critical", "never")
+from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
+from diagnose.cli.output import standard_output
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,33 +46,22 @@ def analyze(
     if explained is not None:
         from diagnose.cli.explain import explain_cause
 
-        return explain_cause(explained, paths, symptoms, host, style)
+        return explain_cause(explained, paths, symptoms, host, style, fail_on)
     analysis = run_analysis(paths, symptoms, host)
     inputs = input_reports(analysis.inputs)
     report = build_report(analysis.diagnosis, analysis.knowledge, inputs, datetime.now(UTC).replace(microsecond=0))
-    if style == "json":
-        from diagnose.report.as_json import write_json
+    with standard_output() as stream:
+        if style == "json":
+            from diagnose.report.as_json import write_json
 
-        write_json(report, sys.stdout, top)
-    else:
-        from diagnose.report.text import write_text
+            write_json(report, stream, top)
+        else:
+            from diagnose.report.text import write_text
 
-        write_text(report, sys.stdout, top)
+            write_text(report, stream, top)
     return exit_code(
         severities=[cause.severity for cause in report.causes if cause.probability >= ESTABLISHED],
         fail_on=fail_on,
         unusable=analysis.unusable,
         incomplete=analysis.incomplete,
     )
-
-
-def exit_code(severities: list[str], fail_on: str, unusable: bool, incomplete: bool) -> ExitCode:
-    """The code of a finished analysis; `severities` are those of the causes found."""
-    failing = FAIL_ON[FAIL_ON.index(fail_on) : -1]
-    if any(severity in failing for severity in severities):
-        return ExitCode.CAUSES_FOUND
-    if severities:
-        return ExitCode.NOTHING_FOUND
-    if unusable:
-        return ExitCode.UNUSABLE
-    return ExitCode.INCOMPLETE if incomplete else ExitCode.NOTHING_FOUND

@@ -14,6 +14,6 @@ def known_error(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory; analyse fewer files at once"
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'reading or writing failed'}: {error.strerror}"
     return None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
+
+FAIL_ON = ("info", "warning", "critical", "never")
+"""Severities from which on causes give 1, the mildest first."""
 
 
 class ExitCode(IntEnum):
@@ -16,3 +20,15 @@ class ExitCode(IntEnum):
     INCOMPLETE = 3
     """An input was only partly read, and nothing was found in the rest."""
     INTERRUPTED = 130
+
+
+def exit_code(severities: Sequence[str], fail_on: str, unusable: bool, incomplete: bool) -> ExitCode:
+    """The code of a finished analysis; `severities` are those of the causes found."""
+    failing = FAIL_ON[FAIL_ON.index(fail_on) : -1]
+    if any(severity in failing for severity in severities):
+        return ExitCode.CAUSES_FOUND
+    if severities:
+        return ExitCode.NOTHING_FOUND
+    if unusable:
+        return ExitCode.UNUSABLE
+    return ExitCode.INCOMPLETE if incomplete else ExitCode.NOTHING_FOUND

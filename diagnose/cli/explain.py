@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Literal
 
 import click
 
-from diagnose.cli.exit_codes import ExitCode
+from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
+from diagnose.cli.output import standard_output
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,14 +16,26 @@ from diagnose.cli.exit_codes import ExitCode
 @click.option("--symptom", "symptoms", multiple=True, metavar="ID", help="A symptom that you see; may be repeated.")
 @click.option("--host", metavar="NAME", help="Only this host; inputs that name no host are taken as its own.")
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAIL_ON),
+    default="warning",
+    show_default=True,
+    help="Exit with 1 from this severity on.",
+)
 def explain(
-    cause: str, paths: tuple[str, ...], symptoms: tuple[str, ...], host: str | None, style: Literal["text", "json"]
+    cause: str,
+    paths: tuple[str, ...],
+    symptoms: tuple[str, ...],
+    host: str | None,
+    style: Literal["text", "json"],
+    fail_on: str,
 ) -> ExitCode:
     """Take the probability of CAUSE apart: prior, every piece of evidence with its weight and source, what is missing.
 
     Without PATHs it shows what would speak for and against the cause.
     """
-    return explain_cause(cause, paths, symptoms, host, style)
+    return explain_cause(cause, paths, symptoms, host, style, fail_on)
 
 
 def explain_cause(
@@ -32,6 +44,7 @@ def explain_cause(
     symptoms: tuple[str, ...],
     host: str | None,
     style: Literal["text", "json"],
+    fail_on: str,
 ) -> ExitCode:
     """Explain a cause on inputs, or as the rules have it."""
     from diagnose.knowledge.expression import suggestion
@@ -41,20 +54,37 @@ def explain_cause(
     knowledge = load_knowledge()
     if cause_id not in knowledge.causes:
         raise click.UsageError(f"no cause is called {cause_id!r}{suggestion(cause_id, dict(knowledge.causes))}")
+    known = knowledge.causes[cause_id]
     if not paths:
-        write_knowledge(knowledge.causes[cause_id], sys.stdout)
+        if style == "json":
+            raise click.UsageError("--format json takes a probability apart: name inputs too")
+        with standard_output() as stream:
+            write_knowledge(known, stream)
         return ExitCode.NOTHING_FOUND
     from diagnose.cli.inputs import run_analysis
+    from diagnose.ranking.model import ESTABLISHED
+    from diagnose.report.as_json import write_model
     from diagnose.report.build import report_cause
 
-    diagnosis = run_analysis(paths, symptoms, host).diagnosis
+    analysis = run_analysis(paths, symptoms, host)
+    for path, detail in analysis.unreadable():
+        click.echo(f"{path}: {detail}", err=True)
+    diagnosis = analysis.diagnosis
     ranked = next((item for item in (*diagnosis.causes, *diagnosis.considered) if item.cause_id == cause_id), None)
-    if ranked is None:
-        click.echo(f"Nothing in these inputs speaks for or against {cause_id}. What would:", err=True)
-        write_knowledge(knowledge.causes[cause_id], sys.stdout)
-        return ExitCode.NOTHING_FOUND
-    if style == "json":
-        sys.stdout.write(report_cause(ranked).model_dump_json(indent=1) + "\n")
-    else:
-        write_explanation(report_cause(ranked), sys.stdout)
-    return ExitCode.CAUSES_FOUND if ranked.put_forward else ExitCode.NOTHING_FOUND
+    with standard_output() as stream:
+        if ranked is None and style == "json":
+            stream.write("null\n")
+        elif ranked is None:
+            click.echo(f"Nothing in these inputs speaks for or against {cause_id}. What would:", err=True)
+            write_knowledge(known, stream)
+        elif style == "json":
+            write_model(report_cause(ranked), stream)
+        else:
+            write_explanation(report_cause(ranked), stream)
+    found = ranked is not None and ranked.put_forward and ranked.probability >= ESTABLISHED
+    return exit_code(
+        severities=[known.cause.severity] if found else [],
+        fail_on=fail_on,
+        unusable=analysis.unusable,
+        incomplete=analysis.incomplete,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import click
@@ -36,6 +36,10 @@ class Analysis:
         """Whether a named input cannot be read, or nothing in any of them was recognised."""
         named_unreadable = any(item.status is Status.UNREADABLE and item.path in self.paths for item in self.inputs)
         return named_unreadable or not any(item.status in (Status.PARSED, Status.PARTIAL) for item in self.inputs)
+
+    def unreadable(self) -> Iterator[tuple[str, str]]:
+        """Inputs that cannot be read, each with the reason."""
+        return ((item.path, item.detail or "") for item in self.inputs if item.status is Status.UNREADABLE)
 
     @property
     def incomplete(self) -> bool:

@@ -11,6 +11,7 @@ import click
 
 from diagnose import __version__
 from diagnose.cli.exit_codes import ExitCode
+from diagnose.cli.output import accept_every_character, standard_output
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "analyze": ("diagnose.cli.analyze:analyze", "Rank the causes that files, folders or a paste speak for."),
@@ -35,6 +36,13 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; click itself would end with 1, which means `causes found`, when the reader has left."""
+        with standard_output():
+            result: object = super().invoke(ctx)
+            return result
+        return ExitCode.NOTHING_FOUND
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Help from the table above."""
         with formatter.section("Commands"):
@@ -58,6 +66,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line; every way out has an exit code and a sentence, never a traceback."""
+    accept_every_character()
     try:
         code = cli.main(prog_name="diagnose", standalone_mode=False)
     except click.exceptions.Abort:
@@ -67,8 +76,6 @@ def main() -> NoReturn:
         code = ExitCode.UNUSABLE
     except KeyboardInterrupt:
         code = _interrupted()
-    except BrokenPipeError:
-        code = _reader_left()
     except Exception as error:
         code = _unexpected(error)
     sys.exit(int(code) if isinstance(code, int) else ExitCode.NOTHING_FOUND)
@@ -77,14 +84,6 @@ def main() -> NoReturn:
 def _interrupted() -> ExitCode:
     click.echo("Interrupted.", err=True)
     return ExitCode.INTERRUPTED
-
-
-def _reader_left() -> ExitCode:
-    # The pipe's reader has gone; closing standard output again at exit would complain.
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.NOTHING_FOUND
 
 
 def _unexpected(error: Exception) -> ExitCode:

@@ -32,7 +32,7 @@ def write_explanation(cause: ReportCause, stream: TextIO) -> None:
 
 
 def _write_instance(paper: Paper, cause: ReportCause, instance: ReportInstance) -> None:
-    paper.line(f"{instance.subject}: {instance.probability:.1%}", style="bold")
+    paper.line(f"{instance.subject}: {_percent(instance.probability)}", style="bold")
     host = instance.subject.partition("/")[0]
     terms = [item for item in cause.evidence if item.subject in (instance.subject, host)]
     log_odds = _log_odds(instance.prior)
@@ -42,7 +42,7 @@ def _write_instance(paper: Paper, cause: ReportCause, instance: ReportInstance) 
         if item.counted:
             log_odds += item.weight
         _write_term(paper, item)
-    paper.line(f"  {log_odds:+7.2f}  sum, {1 / (1 + exp(-log_odds)):.1%}")
+    paper.line(f"  {log_odds:+7.2f}  sum, {_percent(1 / (1 + exp(-log_odds)))}")
     for note in instance.notes:
         paper.paragraph(note, indent=" " * 11, first="           ")
     if instance.explained_by:
@@ -61,6 +61,11 @@ def _write_term(paper: Paper, item: ReportEvidence) -> None:
     where = source_list(item.sources, limit=8)
     if where:
         paper.paragraph(f"seen in {where}", indent=" " * 11, first=" " * 11, style="dim")
+
+
+def _percent(probability: float) -> str:
+    """To a tenth, but never a certainty that no probability has."""
+    return ">99.9%" if probability > 0.999 else "<0.1%" if probability < 0.001 else f"{probability:.1%}"
 
 
 def _log_odds(probability: float) -> float:
