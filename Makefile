@@ -60,10 +60,11 @@ types: setup ## strict type check
 contracts: setup ## which package may import which
 	$(BIN)/lint-imports
 
-rules: setup ## check the rule files, run their examples, and see that the reference pages are theirs
+rules: setup ## check the rule files, run their examples, and see that documents show what they say
 	$(BIN)/diagnose rules lint
 	$(BIN)/diagnose rules test
 	$(BIN)/python tools/reference_pages.py --check
+	$(BIN)/python tools/readme_output.py --check
 
 unit: setup ## the tests
 	$(BIN)/pytest -n auto
@@ -73,8 +74,9 @@ bench: setup ## print figures: accuracy on the cases at hand, speed of the engin
 	$(BIN)/python benchmarks/engine_speed.py
 	$(BIN)/python benchmarks/scan_speed.py
 
-docs: setup ## write the reference pages that come from code and rules
+docs: setup ## write the reference pages, and the output that documents show
 	$(BIN)/python tools/reference_pages.py
+	$(BIN)/python tools/readme_output.py
 
 $(LOCKER): $(DEPENDENCIES) requirements/lock.txt
 	@$(PIP_INSTALL) --require-hashes -r requirements/lock.txt

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from collectors.base import Collector
+from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
 from diagnose.facts import Fact, fact_kinds
 from diagnose.facts.base import Missing, Subject
 from diagnose.facts.registry import MODULES
@@ -16,15 +18,105 @@ from diagnose.knowledge.loader import load_knowledge
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs"
 
+COMMANDS = {
+    "dcgm-field-list": "cat /etc/dcgm-exporter/default-counters.csv",
+    "dcgm-log": "cat /var/log/nvidia-dcgm/nvvs.log",
+    "dcgmi-diag": "dcgmi diag -r 2",
+    "dcgmi-diag-json": "dcgmi diag -r 2 -j",
+    "dcgmi-discovery": "dcgmi discovery -l",
+    "dcgmi-dmon": "dcgmi dmon -e 1011,1012 -c 10",
+    "dcgmi-health": "dcgmi health -c",
+    "dcgmi-nvlink": "dcgmi nvlink -s",
+    "df": "df -h",
+    "ethtool-driver": "ethtool -i eth0",
+    "ethtool-module": "sudo ethtool -m eth0",
+    "ethtool-pause": "ethtool -a eth0",
+    "ethtool-rings": "ethtool -g eth0",
+    "ethtool-settings": "ethtool eth0",
+    "ethtool-statistics": "ethtool -S eth0",
+    "fabric-manager-log": "sudo cat /var/log/fabricmanager.log",
+    "ibnetdiscover": "sudo ibnetdiscover",
+    "ibstat": "ibstat",
+    "ibswinfo": "sudo ibswinfo -d lid-4",
+    "ibv-devinfo": "ibv_devinfo -v",
+    "ip-link": "ip -s link",
+    "ip-link-json": "ip -j -s link",
+    "kernel-log": "sudo dmesg -T; sudo journalctl -k -b -1 --no-pager",
+    "kernel-modules": "lsmod",
+    "lscpu": "lscpu",
+    "lspci": "sudo lspci -vvv",
+    "lspci-tree": "lspci -tv",
+    "lstopo-xml": "lstopo --of xml topology.xml",
+    "modprobe-errors": "sudo modprobe nvidia",
+    "nccl-log": "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,NET,GRAPH,P2P <the job>",
+    "nccl-tests": "all_reduce_perf -b 8 -e 8G -f 2 -g 8",
+    "nccl-tests-json": "all_reduce_perf -b 8 -e 8G -f 2 -g 8 -J result.json",
+    "nccl-topo-xml": "NCCL_TOPO_DUMP_FILE=topology.xml <the job>",
+    "numactl": "numactl --hardware",
+    "nvidia-errors": "nvidia-smi 2>&1",
+    "nvidia-smi-dmon": "nvidia-smi dmon -c 10",
+    "nvidia-smi-list": "nvidia-smi -L; nvidia-smi nvlink -s",
+    "nvidia-smi-nvlink": "nvidia-smi nvlink -s; nvidia-smi nvlink -e",
+    "nvidia-smi-pmon": "nvidia-smi pmon -c 10",
+    "nvidia-smi-q": "nvidia-smi -q",
+    "nvidia-smi-query": "nvidia-smi --query-gpu=index,name,pci.bus_id,pstate,temperature.gpu,power.draw --format=csv",
+    "nvidia-smi-table": "nvidia-smi",
+    "nvidia-smi-topo": "nvidia-smi topo -m",
+    "nvidia-smi-topo-p2p": "nvidia-smi topo -p2p r",
+    "nvidia-smi-version": "nvidia-smi --version",
+    "nvidia-smi-xml": "nvidia-smi -q -x",
+    "p2p-bandwidth-matrix": "p2pBandwidthLatencyTest",
+    "package-history": "cat /var/log/apt/history.log",
+    "perfquery": "sudo perfquery -x",
+    "proc-driver-version": "cat /proc/driver/nvidia/version",
+    "prometheus-metrics": "curl -s localhost:9400/metrics",
+    "rdma-sysfs": "grep -rH . /sys/class/infiniband/*/ports/*/counters",
+    "systemctl-show": "systemctl show nvidia-fabricmanager slurmd containerd",
+}
+"""Kind of input to what prints it."""
+
 
 def pages() -> dict[str, str]:
     """File name to text, for every generated page."""
     knowledge = load_knowledge()
-    return {"facts.md": _page(_facts(knowledge)), "causes.md": _page(_causes(knowledge))}
+    return {
+        "facts.md": _page(_facts(knowledge)),
+        "causes.md": _page(_causes(knowledge)),
+        "inputs.md": _page(_inputs([*BLOCK_COLLECTORS, *LINE_COLLECTORS])),
+    }
 
 
 def _page(lines: Iterator[str]) -> str:
     return "\n".join(lines) + "\n"
+
+
+def _inputs(collectors: Sequence[type[Collector]]) -> Iterator[str]:
+    yield "# Inputs"
+    yield ""
+    yield "Generated from the collectors by `make docs`; do not edit."
+    yield ""
+    yield "A format is recognised by its content, never by the file's name. One file may hold several: a pasted"
+    yield "terminal, a bug report, a job's output with everything in it. Files may be compressed with gzip, zstd, xz or"
+    yield "bzip2, and may carry colours, carriage returns, a byte order mark or UTF-16. Folders are read with all files"
+    yield "beneath them, `-` is standard input. What no collector knows stands in the report as `In no known format`."
+    yield ""
+    yield "Save the output of these commands as files with any name; the ones worth running next stand in the report."
+    yield "Where no command stands, the input is what scripts, tables or a recording write."
+    yield ""
+    yield "| kind | reads | print it with |"
+    yield "|---|---|---|"
+    shared = Counter(collector.__module__ for collector in collectors)
+    for collector in sorted(collectors, key=lambda item: item.kind):
+        # A module with two collectors describes both; there each class speaks for itself.
+        alone = shared[collector.__module__] == 1
+        text = _first_paragraph(sys.modules[collector.__module__].__doc__ if alone else collector.__doc__)
+        command = COMMANDS.get(collector.kind)
+        printed = f"`{_cell(command)}`" if command else "-"
+        yield f"| `{collector.kind}` | {_cell(text)} | {printed} |"
+
+
+def _first_paragraph(docstring: str | None) -> str:
+    return (docstring or "").strip().split("\n\n", 1)[0]
 
 
 def _facts(knowledge: KnowledgeBase) -> Iterator[str]:

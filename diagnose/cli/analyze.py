@@ -34,7 +34,7 @@ def analyze(
     top: int | None,
     explained: str | None,
 ) -> ExitCode:
-    """Rank the causes that files, folders, or standard input (-) speak for.
+    """Rank the causes that files, folders, archives, or standard input (-) speak for.
 
     Formats are recognised by content: nvidia-smi in all its forms, kernel logs, lspci, NCCL logs and nccl-tests,
     numactl, lscpu, pasted terminals with several outputs in one file, compressed with gz, zst, xz or bz2.
