@@ -36,13 +36,13 @@ class NvidiaSmiTopoP2p(BlockCollector):
             return Parsed()
         if not any(cell in _STATUSES for *_, cell, _ in matrix.pairs()):
             return path_facts(block, matrix)
-        return _access_facts(block, matrix)
+        command = _COMMAND.search(block.command or "")
+        return access_facts(block, matrix, _OPERATIONS.get(command.group(1) or "", "unknown") if command else "unknown")
 
 
-def _access_facts(block: Block, matrix: Matrix) -> Parsed:
+def access_facts(block: Block, matrix: Matrix, operation: str) -> Parsed:
+    """The status of every pair for one operation."""
     parsed = Parsed()
-    command = _COMMAND.search(block.command or "")
-    operation = _OPERATIONS.get(command.group(1) or "", "unknown") if command else "unknown"
     pairs: dict[tuple[int, int], PeerAccess] = {}
     for first, second, status, line in matrix.pairs():
         one, other = gpu_index(first), gpu_index(second)

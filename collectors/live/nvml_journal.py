@@ -40,7 +40,8 @@ class Journal:
     """One file of calls.
 
     Lines are JSON objects: a head `{"recording": "nvml", "schema": ..., "index": ...}`, then
-    `{"begin": call, "args": [...]}` ahead of each call and `{"call": ..., "args": [...], "sample": n, "t": unix time, "value": ...}` after it, with
+    `{"begin": call, "args": [...]}` ahead of each call and
+    `{"call": call, "args": [...], "sample": number of the reading, "t": unix time, "value": ...}` after it, with
     `"error"` and `"code"` in place of the value where it failed. A call without end is followed by
     `{"hang": call, "args": [...], "seconds": ...}`.
     """
