@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from collectors.base import Block, BlockCollector, Parsed
 from diagnose.facts import Subject
-from diagnose.facts.collection import CollectorStatus
+from diagnose.facts.collection import CollectorStatus, ReportedSymptom
 
 _SCHEMA = '"schema": "diagnose.bundle/'
 _UNFINISHED = {
@@ -47,7 +47,10 @@ class Manifest(BlockCollector):
         host = content.get("host")
         subject = Subject(host=host) if isinstance(host, str) and host else block.subject()
         facts = list(_facts(block, subject, entries))
-        return Parsed([*facts], [_problem(fact) for fact in facts if fact.status in _UNFINISHED])
+        symptoms = content.get("symptoms")
+        named = [name for name in symptoms if isinstance(name, str)] if isinstance(symptoms, list) else []
+        reported = [ReportedSymptom(subject=subject, sources=(block.source(),), symptom=name) for name in named]
+        return Parsed([*facts, *reported], list(_problems(facts)))
 
 
 def _facts(block: Block, subject: Subject, entries: list[dict[str, Any]]) -> Iterator[CollectorStatus]:
@@ -76,6 +79,10 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _problem(fact: CollectorStatus) -> str:
-    detail = f": {fact.detail}" if fact.detail else ""
-    return f"The recorder {fact.name} {_UNFINISHED[fact.status]}{detail}"
+def _problems(facts: Sequence[CollectorStatus]) -> Iterator[str]:
+    """What is missing from the diagnosis, and why."""
+    for fact in facts:
+        if fact.status in _UNFINISHED:
+            yield f"The recorder {fact.name} {_UNFINISHED[fact.status]}" + (f": {fact.detail}" if fact.detail else "")
+        elif fact.lacked is not None:
+            yield f"The recorder {fact.name} lacked privileges: {fact.lacked}"

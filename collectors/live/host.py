@@ -61,6 +61,9 @@ class Host(Recorder):
 
     def record(self, folder: Folder, window: Window) -> None:
         """Settings once, counters at both ends of the window, what fluctuates at every reading."""
+        if not (folder.root / "proc").is_dir() and not (folder.root / "sys").is_dir():
+            folder.absent("There is neither /proc nor /sys")
+            return
         tree = TreeWriter(folder, "host")
         for path in _ONCE:
             tree.read(path)

@@ -30,6 +30,9 @@ class Network(Recorder):
 
     def record(self, folder: Folder, window: Window) -> None:
         """Settings once, counters at both ends of the window."""
+        if not any((folder.root / path).exists() for path in (INTERFACES, RDMA, _PROTOCOLS[0])):
+            folder.absent(f"There is neither /{INTERFACES} nor /{RDMA}")
+            return
         tree = TreeWriter(folder, "network")
         interfaces = list(_interfaces(tree))
         for interface in interfaces:

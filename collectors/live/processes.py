@@ -39,6 +39,9 @@ class Processes(Recorder):
 
     def record(self, folder: Folder, window: Window) -> None:
         """Placement once, scheduling counters at both ends of the window."""
+        if not (folder.root / "proc").is_dir():
+            folder.absent("There is no /proc")
+            return
         tree = TreeWriter(folder, "processes")
         _gpus(tree)
         tree.read("sys/devices/system/cpu/online")

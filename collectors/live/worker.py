@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from collectors.live.base import Event, Folder, Recorder, RecorderStatus, Window, closing
+from collectors.live.lifeline import hold
 from collectors.live.registry import recorder
 
 
@@ -51,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=Path("/"), help="stands for / under /proc, /sys, /etc and /dev")
     parser.add_argument("--duration", type=float, default=1.0, help="seconds to watch")
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between readings")
+    parser.add_argument("--lifeline", action="store_true", help="end when standard input ends")
     options = parser.parse_args(arguments)
+    if options.lifeline:
+        hold(sys.stdin.fileno())
     status, detail = run(
         recorder(options.name), options.folder, options.root, Window(options.duration, options.interval)
     )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from diagnose.cli.durations import duration as duration_type
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
 from diagnose.cli.output import standard_output
+
+if TYPE_CHECKING:
+    from diagnose.cli.inputs import Analysis
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,6 +30,8 @@ from diagnose.cli.output import standard_output
     help="Exit with 1 from this severity on.",
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show at most N causes. [default: 5 as text]")
+@click.option("--live", is_flag=True, help="Read this machine, beside PATHS if there are any.")
+@click.option("--duration", type=duration_type, default="1s", show_default=True, help="With --live: how long to watch.")
 @click.option("--explain", "explained", metavar="CAUSE", help="Take this cause's probability apart.")
 def analyze(
     paths: tuple[str, ...],
@@ -32,22 +40,40 @@ def analyze(
     style: Literal["text", "json"],
     fail_on: str,
     top: int | None,
+    live: bool,
+    duration: float,
     explained: str | None,
 ) -> ExitCode:
-    """Rank the causes that files, folders, archives, or standard input (-) speak for.
+    """Rank the causes that files, folders, archives, standard input (-), or this machine (--live) speak for.
 
     Formats are recognised by content: nvidia-smi in all its forms, kernel logs, lspci, NCCL logs and nccl-tests,
     numactl, lscpu, pasted terminals with several outputs in one file, compressed with gz, zst, xz or bz2.
     """
-    from diagnose.cli.inputs import run_analysis
-    from diagnose.ranking.model import ESTABLISHED
-    from diagnose.report.build import build_report, input_reports
-
     if explained is not None:
         from diagnose.cli.explain import explain_cause
 
-        return explain_cause(explained, paths, symptoms, host, style, fail_on)
-    analysis = run_analysis(paths, symptoms, host)
+        with _recording(live, duration) as recording:
+            return explain_cause(explained, paths, symptoms, host, style, fail_on, recording)
+    from diagnose.cli.inputs import run_analysis
+
+    with _recording(live, duration) as recording:
+        return _report(run_analysis(paths, symptoms, host, recording), style, fail_on, top)
+
+
+def _recording(live: bool, duration: float) -> AbstractContextManager[Path | None]:
+    """The folder of a recording of this machine, where one is asked for."""
+    if not live:
+        return nullcontext()
+    from diagnose.cli.live import recording
+
+    return recording(duration)
+
+
+def _report(analysis: Analysis, style: str, fail_on: str, top: int | None) -> ExitCode:
+    """Write the report; the exit code that it means."""
+    from diagnose.ranking.model import ESTABLISHED
+    from diagnose.report.build import build_report, input_reports
+
     inputs = input_reports(analysis.inputs)
     report = build_report(analysis.diagnosis, analysis.knowledge, inputs, datetime.now(UTC).replace(microsecond=0))
     with standard_output() as stream:

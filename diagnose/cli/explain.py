@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -45,8 +46,9 @@ def explain_cause(
     host: str | None,
     style: Literal["text", "json"],
     fail_on: str,
+    live: Path | None = None,
 ) -> ExitCode:
-    """Explain a cause on inputs, or as the rules have it."""
+    """Explain a cause on inputs, of which a fresh recording may be one, or as the rules have it."""
     from diagnose.knowledge.expression import suggestion
     from diagnose.knowledge.loader import load_knowledge
     from diagnose.report.explain import write_explanation, write_knowledge
@@ -55,7 +57,7 @@ def explain_cause(
     if cause_id not in knowledge.causes:
         raise click.UsageError(f"no cause is called {cause_id!r}{suggestion(cause_id, dict(knowledge.causes))}")
     known = knowledge.causes[cause_id]
-    if not paths:
+    if not paths and live is None:
         if style == "json":
             raise click.UsageError("--format json takes a probability apart: name inputs too")
         with standard_output() as stream:
@@ -66,7 +68,7 @@ def explain_cause(
     from diagnose.report.as_json import write_model
     from diagnose.report.build import report_cause
 
-    analysis = run_analysis(paths, symptoms, host)
+    analysis = run_analysis(paths, symptoms, host, live)
     for path, detail in analysis.unreadable():
         click.echo(f"{path}: {detail}", err=True)
     diagnosis = analysis.diagnosis

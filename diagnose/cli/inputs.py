@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -14,6 +15,7 @@ from collectors.scan import read_inputs
 from diagnose.cli.progress import Progress
 from diagnose.engine.session import SessionRunner
 from diagnose.facts import Fact
+from diagnose.facts.collection import ReportedSymptom
 from diagnose.knowledge.base import KnowledgeBase
 from diagnose.knowledge.loader import load_knowledge
 from diagnose.ranking.diagnosis import diagnose
@@ -47,22 +49,39 @@ class Analysis:
         return any(item.status in (Status.PARTIAL, Status.UNREADABLE) for item in self.inputs)
 
 
-def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None) -> Analysis:
-    """Read the inputs and diagnose them. Raises UsageError for a symptom that does not exist or no input at all."""
-    if not paths:
+def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None, live: Path | None = None) -> Analysis:
+    """Read the inputs and diagnose them; `live` is the folder of a recording that was made just now.
+
+    Raises UsageError for a symptom that does not exist or no input at all.
+    """
+    if not paths and live is None:
         raise click.UsageError("name files or folders to analyse, or `-` to read standard input")
     knowledge = load_knowledge()
     for symptom in symptoms:
         if symptom not in knowledge.symptoms:
             raise click.UsageError(f"no symptom is called {symptom!r}; there are: {', '.join(knowledge.symptoms)}")
     with Progress(sys.stderr) as progress:
-        readings: Readings = read_inputs(paths, progress=progress)
+        readings = _read(paths, live, progress)
         facts = resolve(readings.facts)
         if host is not None:
             facts = of_host(facts, host)
         progress("ranking causes")
-        diagnosis = diagnose(SessionRunner(knowledge), facts, symptoms)
+        diagnosis = diagnose(SessionRunner(knowledge), facts, [*symptoms, *_reported(facts, knowledge)])
     return Analysis(knowledge, readings.inputs, diagnosis, paths)
+
+
+def _read(paths: Sequence[str], live: Path | None, progress: Progress) -> Readings:
+    if live is None:
+        return read_inputs(paths, progress=progress)
+    from diagnose.cli.live import shown_as_live
+
+    return shown_as_live(read_inputs([*paths, str(live)], progress=progress), live)
+
+
+def _reported(facts: Sequence[Fact], knowledge: KnowledgeBase) -> list[str]:
+    """Symptoms that whoever made a recording told of; those of other versions that are unknown here are left out."""
+    told = [fact.symptom for fact in facts if isinstance(fact, ReportedSymptom)]
+    return [symptom for symptom in dict.fromkeys(told) if symptom in knowledge.symptoms]
 
 
 def of_host(facts: Sequence[Fact], host: str) -> list[Fact]:

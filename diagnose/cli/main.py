@@ -15,6 +15,7 @@ from diagnose.cli.output import accept_every_character, standard_output
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "analyze": ("diagnose.cli.analyze:analyze", "Rank the causes that files, folders or a paste speak for."),
+    "collect": ("diagnose.cli.collect:collect", "Record this machine for a diagnosis elsewhere."),
     "explain": ("diagnose.cli.explain:explain", "Take a cause's probability apart, term by term."),
     "rules": ("diagnose.cli.rules:rules", "List, show, check and test the rules."),
 }

@@ -19,3 +19,11 @@ class CollectorStatus(Fact):
     seconds: float | None = optional("How long it took")
     detail: str | None = optional("Why, in one sentence")
     lacked: str | None = optional("What could not be read for want of privilege, separated by `; `")
+
+
+class ReportedSymptom(Fact):
+    """A symptom that whoever made the recording sees."""
+
+    kind: ClassVar[str] = "reported-symptom"
+    few_per_host: ClassVar[bool] = True
+    symptom: str = required("Symptom's id")

@@ -1,0 +1,102 @@
+"""Recording the machine from the command line: what `collect` and `analyze --live` share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from collectors.inputs import Readings
+from collectors.live.base import RecorderStatus, Window
+from collectors.live.private_folder import private_folder
+from collectors.live.record import Machine, Record, RecorderReport
+from collectors.live.run import Collection, passive_recorders, stopping_on_signals
+from diagnose import __version__
+from diagnose.cli.progress import Progress
+from diagnose.facts import Fact
+
+NAME = "live"
+"""What reports call the recording of this machine."""
+
+
+def machine() -> Machine:
+    """This machine, or the scenario that the group's option `--simulate` names."""
+    name = click.get_current_context().find_root().params.get("simulate")
+    if name is None:
+        return Machine()
+    from diagnose.simulate.environment import UnknownScenarioError, load_scenario
+
+    try:
+        scenario = load_scenario(name)
+    except UnknownScenarioError as error:
+        raise click.UsageError(str(error)) from error
+    return Machine(scenario.root, scenario.name, dict(scenario.environment), scenario.commands)
+
+
+def record_machine(
+    folder: Path, recorded: Machine, window: Window, symptoms: Sequence[str] = (), *, verbose: bool = False
+) -> tuple[Record, bool]:
+    """Record into a folder that exists; the record, and whether a signal ended it early."""
+    record = Record(folder, recorded, window, __version__, symptoms)
+    with Progress(sys.stderr) as progress:
+
+        def changed(report: RecorderReport) -> None:
+            done = sum(item.status is not RecorderStatus.RUNNING for item in record.recorders)
+            if verbose:
+                click.echo(_line(report), err=True)
+            else:
+                progress(f"reading the machine, {done} of {len(record.recorders)} parts done")
+
+        collection = Collection(record, recorded, window, changed)
+        with stopping_on_signals(collection):
+            collection.run(passive_recorders())
+    return record, collection.stopped
+
+
+@contextmanager
+def recording(duration_seconds: float) -> Iterator[Path]:
+    """A recording of this machine that is gone afterwards. Raises KeyboardInterrupt where a signal ended it early."""
+    recorded = machine()
+    window = Window(duration_seconds, min(1.0, max(duration_seconds, 0.05)))
+    with private_folder() as folder:
+        record, stopped = record_machine(folder, recorded, window)
+        if stopped:
+            raise KeyboardInterrupt
+        if recorded.simulated is not None:
+            click.echo(f"Simulated: {recorded.simulated}", err=True)
+        for sentence in lacks(record):
+            click.echo(f"Not read: {sentence}", err=True)
+        yield folder
+
+
+def lacks(record: Record) -> list[str]:
+    """What could not be read for want of privilege, one sentence each."""
+    return list(dict.fromkeys(sentence for report in record.recorders for sentence in report.lacked))
+
+
+def shown_as_live(readings: Readings, folder: Path) -> Readings:
+    """The readings with the temporary folder called `live`, since it is gone when the report is read."""
+    prefix = f"{folder}/"
+
+    def rename(path: str) -> str:
+        return f"{NAME}/{path.removeprefix(prefix)}" if path.startswith(prefix) else path
+
+    def renamed(fact: Fact) -> Fact:
+        sources = tuple(
+            source.model_copy(update={"path": rename(source.path)}) if source.path is not None else source
+            for source in fact.sources
+        )
+        return fact.model_copy(update={"sources": sources})
+
+    return Readings(
+        [renamed(fact) for fact in readings.facts],
+        [report.model_copy(update={"path": rename(report.path)}) for report in readings.inputs],
+    )
+
+
+def _line(report: RecorderReport) -> str:
+    detail = f"  {report.detail}" if report.detail else ""
+    return f"{report.name:<16} {report.status:<12} {report.seconds:6.1f} s{detail}"
