@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+from collectors.amd_smi import AmdSmiJson
+from collectors.bandwidth_test import BandwidthTest
 from collectors.base import BlockCollector, LineCollector
+from collectors.dcgm_field_list import DcgmFieldList
+from collectors.dcgm_log import DcgmLog
+from collectors.dcgmi_diag import DcgmiDiag
+from collectors.dcgmi_diag_json import DcgmiDiagJson
+from collectors.dcgmi_dmon import DcgmiDmon
+from collectors.dcgmi_health import DcgmiHealth
+from collectors.dcgmi_lists import DcgmiDiscovery, DcgmiNvlink
 from collectors.df import Df
+from collectors.ethtool import EthtoolDriver, EthtoolPause, EthtoolRings, EthtoolSettings
+from collectors.ethtool_module import EthtoolModule
+from collectors.ethtool_statistics import EthtoolStatistics
 from collectors.fabric_manager_log import FabricManagerLog
+from collectors.flight_recorder import FlightRecorderJson, FlightRecorderText
+from collectors.gpcnet import Gpcnet
+from collectors.gpu_burn import GpuBurn
+from collectors.ibnetdiscover import Ibnetdiscover
+from collectors.ibstat import Ibstat
+from collectors.ibswinfo import Ibswinfo
+from collectors.ibv_devinfo import IbvDevinfo
+from collectors.ip_link import IpLink, IpLinkJson
+from collectors.job_exit import JobExit
 from collectors.kernel_log import KernelLog
 from collectors.kernel_modules import KernelModules
 from collectors.lscpu import Lscpu
 from collectors.lspci import Lspci, LspciTree
+from collectors.lstopo_xml import LstopoXml
 from collectors.manifest import Manifest
 from collectors.modprobe_errors import ModprobeErrors
 from collectors.nccl_log import NcclLog
+from collectors.nccl_ras import NcclRas
+from collectors.nccl_ras_json import NcclRasJson
 from collectors.nccl_tests import NcclTests
 from collectors.nccl_tests_json import NcclTestsJson
+from collectors.nccl_topo_xml import NcclTopoXml
 from collectors.numactl import Numactl
+from collectors.nvbandwidth import Nvbandwidth, NvbandwidthJson
 from collectors.nvidia_smi_dmon import NvidiaSmiDmon
 from collectors.nvidia_smi_errors import NvidiaSmiErrors
 from collectors.nvidia_smi_list import NvidiaSmiList, NvidiaSmiVersion
@@ -30,14 +56,24 @@ from collectors.package_history import PackageHistory
 from collectors.pair_table import PairTable
 from collectors.pair_test import PairTest
 from collectors.peer_bandwidth import PeerBandwidthMatrix
+from collectors.perfquery import Perfquery
+from collectors.perftest import Perftest
 from collectors.proc_driver_version import ProcDriverVersion
+from collectors.prometheus_text import PrometheusText
+from collectors.py_spy import PySpy
+from collectors.rank_table import RankTable
+from collectors.rdma_sysfs import RdmaSysfs
 from collectors.recorded_host import RecordedHost
 from collectors.recorded_network import RecordedNetwork
+from collectors.recorded_nvml import RecordedNvml
 from collectors.recorded_pci import RecordedPci
 from collectors.recorded_processes import RecordedProcesses
 from collectors.recorded_services import RecordedServices
+from collectors.rocm_smi import RocmSmiJson, RocmSmiText
+from collectors.superbench_gpu import GpuCopy, GpuStream
 from collectors.systemctl_show import SystemctlShow
 from collectors.torch_all_reduce import TorchAllReduce
+from collectors.training_log import TrainingLog
 
 BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiQ,
@@ -54,6 +90,12 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NcclTests,
     NcclTestsJson,
     TorchAllReduce,
+    RankTable,
+    NcclRas,
+    NcclRasJson,
+    FlightRecorderJson,
+    FlightRecorderText,
+    PySpy,
     PeerBandwidthMatrix,
     PairTable,
     PairTest,
@@ -67,11 +109,47 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     Manifest,
     RecordedHost,
     RecordedNetwork,
+    RecordedNvml,
     RecordedPci,
     RecordedProcesses,
     RecordedServices,
     SystemctlShow,
     PackageHistory,
+    DcgmiDiag,
+    DcgmiDiagJson,
+    DcgmiHealth,
+    DcgmiDmon,
+    DcgmiDiscovery,
+    DcgmiNvlink,
+    DcgmFieldList,
+    PrometheusText,
+    Ibstat,
+    IbvDevinfo,
+    Perfquery,
+    RdmaSysfs,
+    Ibswinfo,
+    Ibnetdiscover,
+    EthtoolSettings,
+    EthtoolDriver,
+    EthtoolRings,
+    EthtoolPause,
+    EthtoolStatistics,
+    EthtoolModule,
+    IpLink,
+    IpLinkJson,
+    LstopoXml,
+    NcclTopoXml,
+    Nvbandwidth,
+    NvbandwidthJson,
+    BandwidthTest,
+    GpuCopy,
+    GpuStream,
+    GpuBurn,
+    Perftest,
+    Gpcnet,
+    RocmSmiJson,
+    RocmSmiText,
+    AmdSmiJson,
 )
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
@@ -80,4 +158,7 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     KernelLog,
     NcclLog,
     NvidiaSmiErrors,
+    DcgmLog,
+    TrainingLog,
+    JobExit,
 )
