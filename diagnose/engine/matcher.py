@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 
 from diagnose.engine.errors import EngineError, EngineUnavailable
 from diagnose.engine.properties import Names
-from diagnose.engine.translate import Translation, library_alias
+from diagnose.engine.translate import Condition, Translation, library_alias
 
 MAX_MATCHES = 200_000
 """Matches of one query. A rule that has more joins facts that have nothing to do with each other."""
@@ -101,19 +101,27 @@ class RuleSet:
         weakref.finalize(self, library.delete_ruleset, self._handle)
 
     def _definition(self) -> dict[str, Any]:
-        """The queries in the library's form. A condition on the kind comes first, so facts of others end there."""
+        """The queries in the library's form."""
         definition: dict[str, Any] = {_OPENING: {"cap": 1, "all": [{library_alias(0): {"$and": [{_OPENING: 1}]}}]}}
         for number, translation in enumerate(self._translations):
             definition[str(number)] = {
                 "cap": _MATCHES_AT_ONCE,
                 "all": [
-                    {library_alias(place): {"$and": [{self._kind_names[kind]: 1}, *conditions]}}
-                    for place, (kind, conditions) in enumerate(
-                        zip(translation.query.kinds.values(), translation.conditions, strict=True)
-                    )
+                    {library_alias(place): {"$and": self._conditions(translation, place)}}
+                    for place in range(len(translation.conditions))
                 ],
             }
         return definition
+
+    def _conditions(self, translation: Translation, place: int) -> list[Condition]:
+        """Conditions on one fact of a query. The one on its kind comes first, so facts of other kinds end there."""
+        kinds = [self._kind_names[kind] for kind in translation.query.kinds.values()]
+        conditions = [{kinds[place]: 1}, *translation.conditions[place]]
+        if place > 0:
+            # When the last of the conditions that join two facts is false, the library searches for their end from
+            # behind it, in memory that was never written and beyond. So the last one is always true: 1 equals 1.
+            conditions.append({kinds[place]: {library_alias(0): kinds[0]}})
+        return conditions
 
     def matches(self, candidates: Iterable[Candidate], kinds: set[str]) -> dict[str, set[Indices]]:
         """Matches by id of the query; `kinds` are those of which there are facts.

@@ -24,7 +24,7 @@ _LIBRARY_OPERATORS: Mapping[str, str] = {
 }
 _MIRRORED: Mapping[str, str] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MAX_JOIN_CONDITIONS = 28
-"""The library keeps 31 entries for one pattern, two of them its own."""
+"""The library keeps 31 entries for one pattern, two of them its own, and one is needed to end them safely."""
 
 
 @dataclass

@@ -89,6 +89,11 @@ def test_a_condition_that_divides_by_zero_does_not_hold() -> None:
     assert run(constant, fact(Card, width=1)) == []
 
 
+@pytest.mark.parametrize("condition", ["speed * speed > 1", "speed * speed - speed * speed != 1"])
+def test_a_term_without_a_finite_value_is_absent(condition: str) -> None:
+    assert run(rule("r", pattern("c", "card", condition)), fact(Card, speed=1e300)) == []
+
+
 def test_terms_over_two_facts_are_compared() -> None:
     tested = rule("r", pattern("a", "card"), pattern("b", "card", "width - a.width == 2"))
     matches = run(tested, *(fact(Card, width=width) for width in (1, 2, 3)))
@@ -146,6 +151,12 @@ def test_counted_facts_are_distinct_and_not_those_matched() -> None:
         (cards[0], {"same": 1}, {"same": (cards[1],)}),
         (cards[1], {"same": 1}, {"same": (cards[0],)}),
     ]
+
+
+def test_counted_facts_are_not_those_matched_even_where_they_are_not_joined() -> None:
+    tested = rule("r", pattern("a", "card"), pattern("more", "card", "width > 0", at_least=1))
+    assert run(tested, fact(Card, width=1)) == []
+    assert [match.counts["more"] for match in run(tested, fact(Card, width=1), fact(Card, width=2))] == [1, 1]
 
 
 def test_a_count_of_zero_stands_where_it_is_allowed() -> None:

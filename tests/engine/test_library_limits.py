@@ -263,6 +263,22 @@ def test_a_session_without_a_match_can_be_deleted() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr
 
 
+def test_the_last_condition_between_two_facts_is_always_true() -> None:
+    # When it is false, the library reads on behind the conditions. That ends the process only where memory happens to
+    # be laid out badly, so what is tested is that it cannot be false.
+    tested = rule(
+        "r",
+        pattern("c", "card"),
+        pattern("s", "slot", "name == c.name and speed < c.speed"),
+        pattern("n", "note", "name != s.name"),
+    )
+    (rule_set,) = Engine([tested], VOCABULARY)._rule_sets
+    conditions = [part["$and"] for pattern in rule_set._definition()["0"]["all"] for part in pattern.values()]
+    kinds = [next(iter(part[0])) for part in conditions]
+    assert [part[-1] for part in conditions[1:]] == [{kind: {"a0": kinds[0]}} for kind in kinds[1:]]
+    assert [part[0] for part in conditions] == [{kind: 1} for kind in kinds]
+
+
 def test_many_runs_do_not_need_more_memory() -> None:
     resource = pytest.importorskip("resource")
     engine = Engine([rule("r", pattern("c", "card"), pattern("s", "slot", "name == c.name"))], VOCABULARY)
