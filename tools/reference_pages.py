@@ -19,6 +19,8 @@ from diagnose.knowledge.loader import load_knowledge
 FOLDER = Path(__file__).resolve().parent.parent / "docs"
 
 COMMANDS = {
+    "amd-smi-json": "amd-smi metric --json",
+    "bandwidth-test": "bandwidthTest --memory=pinned",
     "dcgm-field-list": "cat /etc/dcgm-exporter/default-counters.csv",
     "dcgm-log": "cat /var/log/nvidia-dcgm/nvvs.log",
     "dcgmi-diag": "dcgmi diag -r 2",
@@ -35,6 +37,7 @@ COMMANDS = {
     "ethtool-settings": "ethtool eth0",
     "ethtool-statistics": "ethtool -S eth0",
     "fabric-manager-log": "sudo cat /var/log/fabricmanager.log",
+    "gpu-burn": "gpu_burn 60",
     "ibnetdiscover": "sudo ibnetdiscover",
     "ibstat": "ibstat",
     "ibswinfo": "sudo ibswinfo -d lid-4",
@@ -52,7 +55,10 @@ COMMANDS = {
     "nccl-tests": "all_reduce_perf -b 8 -e 8G -f 2 -g 8",
     "nccl-tests-json": "all_reduce_perf -b 8 -e 8G -f 2 -g 8 -J result.json",
     "nccl-topo-xml": "NCCL_TOPO_DUMP_FILE=topology.xml <the job>",
+    "nccl-ras": "ncclras -v",
     "numactl": "numactl --hardware",
+    "nvbandwidth": "nvbandwidth",
+    "nvbandwidth-json": "nvbandwidth --json",
     "nvidia-errors": "nvidia-smi 2>&1",
     "nvidia-smi-dmon": "nvidia-smi dmon -c 10",
     "nvidia-smi-list": "nvidia-smi -L; nvidia-smi nvlink -s",
@@ -68,9 +74,13 @@ COMMANDS = {
     "p2p-bandwidth-matrix": "p2pBandwidthLatencyTest",
     "package-history": "cat /var/log/apt/history.log",
     "perfquery": "sudo perfquery -x",
+    "perftest": "ib_write_bw -d mlx5_0 --report_gbits <server>",
     "proc-driver-version": "cat /proc/driver/nvidia/version",
     "prometheus-metrics": "curl -s localhost:9400/metrics",
+    "py-spy": "py-spy dump --pid <pid>",
     "rdma-sysfs": "grep -rH . /sys/class/infiniband/*/ports/*/counters",
+    "rocm-smi": "rocm-smi -a",
+    "rocm-smi-json": "rocm-smi -a --json",
     "systemctl-show": "systemctl show nvidia-fabricmanager slurmd containerd",
 }
 """Kind of input to what prints it."""
