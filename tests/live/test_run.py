@@ -1,0 +1,228 @@
+"""The recorders run side by side; what hangs, crashes or is killed stops nothing and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.inputs import Status
+from collectors.live.base import RecorderStatus, Window
+from collectors.live.host import Host
+from collectors.live.record import Machine, Record, RecorderReport
+from collectors.live.run import Collection, passive_recorders
+from collectors.scan import read_inputs
+from tests.live.trees import small_virtual_machine
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(small_virtual_machine(tmp_path / "root"), "a-test")
+
+
+@pytest.fixture
+def hanging(machine: Machine) -> Machine:
+    """A machine with a file that never answers."""
+    path = machine.root / "proc/loadavg"
+    path.unlink()
+    os.mkfifo(path)
+    return machine
+
+
+def collection(machine: Machine, folder: Path, seconds: float = 0.1) -> Collection:
+    folder.mkdir()
+    window = Window(seconds, 0.1)
+    return Collection(Record(folder, machine, window, "0"), machine, window)
+
+
+def processes_with(text: str) -> list[int]:
+    """Processes whose command line holds the text, this one left out."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if text in command and int(path.parent.name) != os.getpid():
+            found.append(int(path.parent.name))
+    return found
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def by_name(record: Record) -> dict[str, RecorderReport]:
+    return {report.name: report for report in record.recorders}
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return content
+
+
+def test_all_passive_recorders_end_and_the_manifest_says_how(machine: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    record = collection(machine, folder).run(["host", "pci", "commands"])
+    assert {name: report.status for name, report in by_name(record).items()} == {
+        "host": "done",
+        "pci": "done",
+        "commands": "absent",
+    }
+    content = manifest(folder)
+    assert content["host"] == "vm-1"
+    assert content["ended_at"] >= content["started_at"]
+    assert content["recorders"][0]["files"] == ["host/tree.txt"]
+    assert {report.status for report in read_inputs([str(folder)]).inputs} == {Status.PARSED}
+
+
+def test_a_recorder_that_hangs_delays_by_its_limit_and_keeps_what_it_wrote(
+    hanging: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Host, "time_limit_seconds", 1.0)
+    folder = tmp_path / "recording"
+    begin = time.monotonic()
+    reports = by_name(collection(hanging, folder).run(["host", "pci"]))
+    assert 1.0 < time.monotonic() - begin < 3.0
+    assert reports["pci"].status is RecorderStatus.DONE
+    assert reports["host"].status is RecorderStatus.TIMED_OUT
+    assert "vm-1" in manifest(folder)["host"]
+    readings = read_inputs([str(folder)])
+    assert {"numa-node", "memory-policy"} <= {fact.kind for fact in readings.facts}
+    (statuses,) = [
+        fact.values()["status"]
+        for fact in readings.facts
+        if fact.kind == "collector-status" and fact.values()["name"] == "host"
+    ]
+    assert statuses == "timed-out"
+    assert processes_with(str(folder)) == []
+
+
+def test_a_recorder_that_is_killed_is_told_as_crashed(hanging: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    running = collection(hanging, folder)
+    thread = threading.Thread(target=running.run, args=(["host"],))
+    thread.start()
+    assert eventually(lambda: (folder / "host/tree.txt").exists())
+    for process in processes_with(str(folder)):
+        os.kill(process, signal.SIGSEGV)
+    thread.join(10)
+    (report,) = running.record.recorders
+    assert report.status is RecorderStatus.CRASHED
+    assert "SIGSEGV" in (report.detail or "")
+
+
+def test_stopping_keeps_what_there_is(hanging: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    running = collection(hanging, folder)
+    thread = threading.Thread(target=running.run, args=(["host", "pci"],))
+    thread.start()
+    assert eventually(lambda: by_name(running.record).get("pci", RecorderReport("pci")).status == "done")
+    running.stop()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert running.stopped
+    assert {item["name"]: item["status"] for item in manifest(folder)["recorders"]} == {
+        "host": "partial",
+        "pci": "done",
+    }
+    assert processes_with(str(folder)) == []
+
+
+def test_only_passive_recorders_run_unasked() -> None:
+    names = passive_recorders()
+    assert {"host", "pci", "processes", "network", "kernel-log", "services", "commands"} <= set(names)
+    assert "nvml-gpu" not in names
+
+
+def program(*arguments: str, temporary: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "diagnose.cli.main", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    path = tmp_path / "temporary"
+    path.mkdir()
+    return path
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_at_any_moment_it_leaves_no_process_and_a_readable_recording(
+    seed: int, tmp_path: Path, temporary: Path
+) -> None:
+    folder = tmp_path / "recording"
+    process = program("collect", "-o", str(folder), "--duration", "2", temporary=temporary)
+    time.sleep(random.Random(seed).uniform(0.1, 2.5))
+    process.kill()
+    process.communicate()
+    assert eventually(lambda: processes_with(str(folder)) == [])
+    if (folder / "manifest.json").exists():
+        assert manifest(folder)["schema"] == "diagnose.bundle/1"
+        assert all(report.status is not Status.UNREADABLE for report in read_inputs([str(folder)]).inputs)
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", [0.6, 1.2, 2.0])
+def test_a_live_analysis_that_is_killed_leaves_no_process_and_no_folder(seconds: float, temporary: Path) -> None:
+    process = program("analyze", "--live", "--duration", "2", temporary=temporary)
+    time.sleep(seconds)
+    folders = list(temporary.iterdir())
+    process.kill()
+    process.communicate()
+    assert eventually(lambda: list(temporary.iterdir()) == [])
+    assert [found for folder in folders for found in processes_with(str(folder))] == []
+
+
+def test_a_signal_ends_collect_early_with_what_there_is(tmp_path: Path, temporary: Path) -> None:
+    folder = tmp_path / "recording"
+    process = program("collect", "-o", str(folder), "--duration", "60", temporary=temporary)
+    assert eventually(lambda: (folder / "host/tree.txt").exists(), 20)
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert output.strip() == str(folder)
+    assert "Traceback" not in errors
+    assert manifest(folder)["ended_at"] is not None
+    assert processes_with(str(folder)) == []
+
+
+def test_collect_does_not_mix_a_new_recording_with_an_old_one(tmp_path: Path, temporary: Path) -> None:
+    (tmp_path / "old.txt").write_text("x")
+    process = program("collect", "-o", str(tmp_path), temporary=temporary)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert "exists already" in errors
+
+
+def test_a_live_analysis_of_this_machine_ends_with_an_exit_code_of_the_contract(temporary: Path) -> None:
+    process = program("analyze", "--live", "--format", "json", "--duration", "0.2", temporary=temporary)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode in (0, 1, 3), errors
+    assert "Traceback" not in errors
+    report = json.loads(output)
+    assert all(item["path"].startswith("live/") for item in report["inputs"])
+    assert list(temporary.iterdir()) == []
