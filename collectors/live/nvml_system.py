@@ -102,6 +102,9 @@ def _links(journal: Journal, index: int, device: Any) -> None:
         state = journal.call("nvmlDeviceGetNvLinkState", device, link, args=[index, link])
         if state is None:
             return
-        if state:
-            journal.call("nvmlDeviceGetNvLinkRemoteDeviceType", device, link, args=[index, link])
+        if not state:
+            continue
+        # Only the other end of a link between two GPUs tells which; switches are all alike.
+        kind = journal.call("nvmlDeviceGetNvLinkRemoteDeviceType", device, link, args=[index, link])
+        if kind != pynvml.NVML_NVLINK_DEVICE_TYPE_SWITCH:
             journal.call("nvmlDeviceGetNvLinkRemotePciInfo", device, link, args=[index, link])

@@ -7,10 +7,11 @@ def known_error(error: Exception) -> str | None:
     """The sentence for an error that the user can do something about; None for a defect of the program."""
     from diagnose.engine import EngineUnavailable
     from diagnose.knowledge.base import KnowledgeError
+    from diagnose.simulate.build import BuildError
 
     if isinstance(error, KnowledgeError):
         return f"the rules cannot be used:\n{error}"
-    if isinstance(error, EngineUnavailable):
+    if isinstance(error, EngineUnavailable | BuildError):
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory; analyse fewer files at once"

@@ -15,11 +15,15 @@ from diagnose.cli.output import accept_every_character, standard_output
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "analyze": ("diagnose.cli.analyze:analyze", "Rank the causes that files, folders or a paste speak for."),
+    "check": ("diagnose.cli.check:check", "One line on this machine's health, for cron, Slurm and Kubernetes."),
     "collect": ("diagnose.cli.collect:collect", "Record this machine for a diagnosis elsewhere."),
     "explain": ("diagnose.cli.explain:explain", "Take a cause's probability apart, term by term."),
     "rules": ("diagnose.cli.rules:rules", "List, show, check and test the rules."),
 }
 """Command to where it stands, with the line that help shows, so that help loads none of them."""
+
+READ_THE_MACHINE = ("analyze", "check", "collect")
+"""Commands that a scenario can stand in for the machine of."""
 
 
 class LazyGroup(click.Group):
@@ -50,9 +54,31 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
+def _simulation(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """Lists the scenarios where that is asked for; refuses a name that there is not."""
+    if value is None or ctx.resilient_parsing:
+        return value
+    from diagnose.simulate.environment import scenario_names, scenario_title
+
+    names = scenario_names()
+    if value == "list":
+        click.echo("\n".join(f"{name:<20} {scenario_title(name)}" for name in names))
+        ctx.exit()
+    if value not in names:
+        raise click.UsageError(f"no scenario is called {value!r}; there are: {', '.join(names)}")
+    return value
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="diagnose")
-def cli() -> None:
+@click.option(
+    "--simulate",
+    metavar="SCENARIO",
+    callback=_simulation,
+    help="Read a simulated machine in place of this one (check, collect, analyze --live); `list` names them.",
+)
+@click.pass_context
+def cli(ctx: click.Context, simulate: str | None) -> None:
     """Find out why a GPU server or cluster is slow or broken: ranked causes, their evidence, the fix.
 
     \b
@@ -63,6 +89,8 @@ def cli() -> None:
     Exit codes: 0 nothing found, 1 causes found, 2 wrong usage or nothing readable,
     3 an input was only partly read and nothing was found in the rest, 130 interrupted.
     """
+    if simulate is not None and ctx.invoked_subcommand not in READ_THE_MACHINE:
+        raise click.UsageError(f"--simulate is for the commands that read a machine: {', '.join(READ_THE_MACHINE)}")
 
 
 def main() -> NoReturn:

@@ -1,0 +1,164 @@
+"""`diagnose check`: a quick verdict on this machine's health, for programs that ask often."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from diagnose.cli.durations import duration as length_of_time
+from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
+from diagnose.cli.output import standard_output
+
+if TYPE_CHECKING:
+    from collectors.live.record import Machine, Record
+    from diagnose.report.model import Report, ReportCause
+
+RECORDERS = ("nvml-system", "kernel-log", "pci", "services")
+"""Passive ones that take well under a second; settings, programs, processes and networks are left to `analyze`."""
+_GPUS = "nvml-system"
+_NAMED = 3
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAIL_ON),
+    default="warning",
+    show_default=True,
+    help="Exit with 1 from this severity on.",
+)
+@click.option("--duration", type=length_of_time, default="0.3s", show_default=True, help="How long to watch.")
+@click.option(
+    "--time-limit", type=length_of_time, default="20s", show_default=True, help="End the reading after this time."
+)
+def check(style: Literal["text", "json"], fail_on: str, duration: float, time_limit: float) -> ExitCode:
+    """Say in one line whether this machine's GPUs are healthy; made for cron, Slurm and Kubernetes.
+
+    Only reads, and only what takes well under a second. Standard output carries the answer alone: one line, or with
+    --format json the report. Exit codes: 0 healthy, 1 at least one cause, 3 something did not answer and nothing was
+    found in the rest. docs/check.md shows how to wire it up.
+    """
+    from collectors.live.private_folder import private_folder
+    from diagnose.cli.live import machine
+
+    recorded = machine()
+    with private_folder() as folder:
+        record = _record(folder, recorded, duration, time_limit)
+        report, code = _diagnose(folder, record, fail_on)
+    with standard_output() as stream:
+        if style == "json":
+            from diagnose.report.as_json import write_json
+
+            write_json(report, stream, None)
+        else:
+            stream.write(verdict(report, record, code, simulated=recorded.simulated is not None) + "\n")
+    if style == "json" and recorded.simulated is not None:
+        click.echo(f"Simulated: {recorded.simulated}", err=True)
+    return code
+
+
+def _record(folder: Path, recorded: Machine, duration: float, time_limit: float) -> Record:
+    """Record in a thread, while this one loads what reading and ranking need. Raises KeyboardInterrupt on a signal."""
+    from collectors.live.base import Window
+    from collectors.live.record import Record
+    from collectors.live.run import Collection, stopping_on_signals
+    from diagnose import __version__
+
+    window = Window(duration, max(duration / 2, 0.05))
+    record = Record(folder, recorded, window, __version__)
+    collection = Collection(record, recorded, window)
+    reading = threading.Thread(target=collection.run, args=(RECORDERS,), daemon=True)
+    late = threading.Timer(time_limit, collection.stop)
+    late.daemon = True
+    with stopping_on_signals(collection):
+        reading.start()
+        late.start()
+        _load()
+        reading.join()
+    over_time = not late.is_alive()
+    late.cancel()
+    if collection.stopped and not over_time:
+        raise KeyboardInterrupt
+    return record
+
+
+def _load() -> None:
+    """Import and read what the diagnosis needs, which takes as long as the recording. Errors come again when used."""
+    from diagnose.knowledge.loader import load_knowledge
+
+    with suppress(Exception):
+        load_knowledge()
+        import diagnose.cli.inputs  # noqa: F401
+
+
+def _diagnose(folder: Path, record: Record, fail_on: str) -> tuple[Report, ExitCode]:
+    from diagnose.cli.inputs import run_analysis
+    from diagnose.ranking.model import ESTABLISHED
+    from diagnose.report.build import build_report, input_reports
+
+    analysis = run_analysis((), (), None, folder)
+    report = build_report(
+        analysis.diagnosis,
+        analysis.knowledge,
+        input_reports(analysis.inputs),
+        datetime.now(UTC).replace(microsecond=0),
+    )
+    severities = [cause.severity for cause in report.causes if cause.probability >= ESTABLISHED]
+    return report, exit_code(severities, fail_on, unusable=False, incomplete=bool(_unread(record)))
+
+
+def _unread(record: Record) -> list[str]:
+    """What the verdict lacks: parts that did not answer, and the GPUs where none was read at all.
+
+    The want of a right is none of these: it is the same every time, and whoever wires the check up decides about it.
+    """
+    from collectors.live.base import RecorderStatus
+
+    silent = (RecorderStatus.PARTIAL, RecorderStatus.TIMED_OUT, RecorderStatus.CRASHED)
+    return [
+        f"{report.name}: {report.detail or report.status.value}"
+        for report in record.recorders
+        if report.status in silent or (report.name == _GPUS and report.status is RecorderStatus.ABSENT)
+    ]
+
+
+def verdict(report: Report, record: Record, code: ExitCode, *, simulated: bool) -> str:
+    """The one line: how bad, on which host, what."""
+    from diagnose.ranking.model import ESTABLISHED
+
+    found = [cause for cause in report.causes if cause.probability >= ESTABLISHED]
+    if found:
+        word: str = max((cause.severity for cause in found), key=FAIL_ON.index)
+        roots = [cause for cause in found if cause.explained_by is None] or found
+        text = "; ".join(_sentence(cause) for cause in roots[:_NAMED])
+        if len(found) > len(roots[:_NAMED]):
+            text += f"; and {len(found) - len(roots[:_NAMED])} more"
+    elif code is ExitCode.INCOMPLETE:
+        word, text = "unknown", f"nothing found in what answered; {'; '.join(_unread(record)[:_NAMED])}"
+    else:
+        word, text = "ok", f"{_plural(_gpus(record), 'GPU')}, nothing found"
+        lacked = [report_.name for report_ in record.recorders if report_.lacked]
+        if lacked:
+            text += f" (without full rights to read: {', '.join(lacked)})"
+    host = f"{record.host} (simulated)" if simulated else record.host
+    return " ".join(f"{word}: {host}: {text}".split())
+
+
+def _sentence(cause: ReportCause) -> str:
+    where = [subject.split("/", 1)[1] for subject in cause.subjects if "/" in subject]
+    named = f" ({', '.join(where[:_NAMED])}{', ...' if len(where) > _NAMED else ''})" if where else ""
+    return f"{cause.title}{named} [{cause.id}, {cause.probability:.0%}]"
+
+
+def _gpus(record: Record) -> int:
+    return sum(report.name.startswith("nvml-gpu-") for report in record.recorders)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
