@@ -114,7 +114,10 @@ def _checks(
     sessions: Mapping[str, Session],
     job: Session,
 ) -> list[NextCheck]:
-    candidates = [(cause.known, cause.probability, cause.unseen) for cause in causes]
+    # What a root explains needs no check of its own.
+    candidates = [
+        (cause.known, cause.probability, cause.unseen) for cause in causes if cause.instances[0].root is None
+    ]
     listed = {cause.cause_id for cause in causes}
     for name, known in knowledge.causes.items():
         if name not in listed and set(asserted) & set(known.cause.symptoms):
