@@ -52,7 +52,7 @@ Successfully ran diagnostic for group.
 
 def results(text: str) -> dict[tuple[str, int | None], Any]:
     return {
-        (fact.test, fact.subject.gpu_index): fact
+        (fact.values()["test"], fact.subject.gpu_index): fact
         for fact in DcgmiDiag.parse(block(text)).facts
         if fact.kind == "diagnostic-result"
     }

@@ -68,7 +68,7 @@ NEW: dict[str, Any] = {
 
 def results(content: dict[str, Any], **layout: Any) -> dict[tuple[str, int | None], Any]:
     facts = DcgmiDiagJson.parse(block(json.dumps(content, **layout))).facts
-    return {(fact.test, fact.subject.gpu_index): fact for fact in facts if fact.kind == "diagnostic-result"}
+    return {(fact.values()["test"], fact.subject.gpu_index): fact for fact in facts if fact.kind == "diagnostic-result"}
 
 
 def test_warnings_of_version_3_are_texts() -> None:
@@ -84,7 +84,7 @@ def test_warnings_of_version_4_are_objects() -> None:
 def test_versions_are_read_from_both_layouts() -> None:
     for content, version in ((OLD, "550.54.15"), (NEW, "570.124.06")):
         facts = DcgmiDiagJson.parse(block(json.dumps(content))).facts
-        assert [fact.version for fact in facts if fact.kind == "driver"] == [version]
+        assert [fact.values()["version"] for fact in facts if fact.kind == "driver"] == [version]
 
 
 def test_one_line_opens_and_many_lines_are_recognised() -> None:

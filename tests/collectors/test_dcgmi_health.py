@@ -62,7 +62,7 @@ JSON: dict[str, Any] = {
 
 def results(text: str) -> dict[tuple[str, int | None], Any]:
     return {
-        (fact.test, fact.subject.gpu_index): fact
+        (fact.values()["test"], fact.subject.gpu_index): fact
         for fact in DcgmiHealth.parse(block(text)).facts
         if fact.kind == "diagnostic-result"
     }
