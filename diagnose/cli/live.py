@@ -62,13 +62,11 @@ def recording(duration_seconds: float) -> Iterator[Path]:
     recorded = machine()
     window = Window(duration_seconds, min(1.0, max(duration_seconds, 0.05)))
     with private_folder() as folder:
-        record, stopped = record_machine(folder, recorded, window)
+        _, stopped = record_machine(folder, recorded, window)
         if stopped:
             raise KeyboardInterrupt
         if recorded.simulated is not None:
             click.echo(f"Simulated: {recorded.simulated}", err=True)
-        for sentence in lacks(record):
-            click.echo(f"Not read: {sentence}", err=True)
         yield folder
 
 
