@@ -131,6 +131,8 @@ class Fact(Model):
     kind: ClassVar[str]
     few_per_host: ClassVar[bool] = False
     """Whether a host has only a handful of such facts, so that rules may combine them without a join key."""
+    seen_through: ClassVar[str | None] = None
+    """Kind whose presence shows that this one was looked for: a log without an event still says that there was none."""
 
     subject: Subject = Field(default=Subject(), description="What the fact is about")
     sources: tuple[Source, ...] = Field(min_length=1, description="Where it was read")

@@ -11,6 +11,7 @@ class Xid(Fact):
     """One Xid code on one GPU, all its occurrences in one log. Sources: the first and the last line."""
 
     kind: ClassVar[str] = "xid"
+    seen_through: ClassVar[str | None] = "kernel-log-span"
     code: int = required("Xid number")
     count: int = required("Lines with this code on this GPU")
     position: int = required("0 for the code that came first on the GPU in its latest boot in the log, 1 for the next")
@@ -25,6 +26,7 @@ class Sxid(Fact):
     """One NVSwitch error code on one switch (subject: bus id, port as link)."""
 
     kind: ClassVar[str] = "sxid"
+    seen_through: ClassVar[str | None] = "kernel-log-span"
     code: int = required("SXid number")
     count: int = required("Lines with this code on this switch")
     fatal: bool | None = optional("The log says fatal")
@@ -37,6 +39,7 @@ class PcieErrorEvent(Fact):
     """AER reports for one device in a log. Subject: the device, and the GPU where it is one."""
 
     kind: ClassVar[str] = "pcie-error-event"
+    seen_through: ClassVar[str | None] = "kernel-log-span"
     severity: str = required("`correctable`, `uncorrectable-nonfatal` or `uncorrectable-fatal`")
     layer: str | None = optional("`physical`, `data-link` or `transaction`")
     count: int = required("Reports")
@@ -48,6 +51,7 @@ class DriverMessage(Fact):
     """A known message of the NVIDIA kernel driver or of the kernel about it, counted."""
 
     kind: ClassVar[str] = "driver-message"
+    seen_through: ClassVar[str | None] = "kernel-log-span"
     few_per_host: ClassVar[bool] = True
     code: str = required("Our name of the message; the list stands in collectors/kernel_messages.py")
     count: int = required("Lines")
@@ -59,6 +63,7 @@ class SystemMessage(Fact):
     """A known message of the kernel or of a service, not of the GPU driver, counted."""
 
     kind: ClassVar[str] = "system-message"
+    seen_through: ClassVar[str | None] = "kernel-log-span"
     few_per_host: ClassVar[bool] = True
     code: str = required("Our name of the message; the list stands in collectors/kernel_messages.py")
     count: int = required("Lines")
@@ -70,6 +75,7 @@ class LinkFlap(Fact):
     """A network link that lost or regained carrier in a log. Subject: the NIC."""
 
     kind: ClassVar[str] = "link-flap"
+    seen_through: ClassVar[str | None] = "kernel-log-span"
     lost_count: int = required("Times the log says that carrier was lost")
     gained_count: int = required("Times the log says that carrier came back")
 

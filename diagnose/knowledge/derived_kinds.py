@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import add, mul, sub, truediv
@@ -28,9 +28,16 @@ PYTHON_TYPES: Mapping[ColumnType, type] = {
 
 
 def declare_kind(
-    kind: str, description: str, fields: Mapping[str, tuple[type, str]], key: str | None = None
+    kind: str,
+    description: str,
+    fields: Mapping[str, tuple[type, str]],
+    made_of: Sequence[type[Fact]],
+    key: str | None = None,
 ) -> type[Fact]:
-    """A fact model made of a declaration; every field but the key may be absent."""
+    """A fact model made of a declaration; every field but the key may be absent.
+
+    It counts as looked for where the first of the kinds that it is made of does.
+    """
     definitions: dict[str, Any] = {
         name: (python_type, required(text)) if name == key else (python_type | None, optional(text))
         for name, (python_type, text) in fields.items()
@@ -38,6 +45,7 @@ def declare_kind(
     name = "".join(part.capitalize() for part in kind.split("-"))
     model: type[Fact] = create_model(name, __base__=Fact, __doc__=description, **definitions)
     model.kind = kind
+    model.seen_through = made_of[0].seen_through or made_of[0].kind
     return model
 
 

@@ -121,7 +121,7 @@ class _Loader:
                     self._fail(file, ("rows", number, "values", name), f"is not a column of this table{close}")
         key_type = plain_type(model.model_fields[key.field].annotation)
         fields[key.field] = (key_type, f"The {key.field} of the `{key.fact}` fact that the row is for")
-        table = Table(written, declare_kind(written.table, written.description, fields, key.field))
+        table = Table(written, declare_kind(written.table, written.description, fields, [model], key.field))
         if not self._errors:
             self._rows_fit(file, table)
         self._declare(file, table.model, ("table",))
@@ -179,7 +179,8 @@ class _Loader:
             except ExpressionError as error:
                 self._fail(file, ("fields", name, "value"), str(error))
         fields = {name: (PYTHON_TYPES[field.type], field.description) for name, field in written.fields.items()}
-        model = declare_kind(written.derived, written.description, fields)
+        made_of = [self._vocabulary[pattern.kind] for pattern in rule.matched]
+        model = declare_kind(written.derived, written.description, fields, made_of)
         self._declare(file, model, ("derived",))
         return Derivation(rule, model, written.subject, values)
 

@@ -22,6 +22,9 @@ RISK_SECONDS: Mapping[Risk, float] = {
 }
 """What a risk counts as in the cost of a check, in seconds of an operator's night (judgement)."""
 
+WORTHWHILE_BITS = 0.01
+"""A check that is expected to tell less about a cause is not proposed for it (judgement)."""
+
 BASE_SECONDS = 30.0
 """Cost of doing anything at all: typing, waiting, sending the result (judgement)."""
 
@@ -53,7 +56,7 @@ def next_checks(candidates: Iterable[tuple[KnownCause, float, Sequence[Unseen]]]
         for check in known.checks:
             ratios = [item.evidence.weight for item in unseen if set(item.kinds) <= set(check.provides)]
             gain = max((expected_gain(probability, ratio) for ratio in ratios), default=0.0)
-            if gain > 0:
+            if gain >= WORTHWHILE_BITS:
                 checks[check.id] = check
                 gains.setdefault(check.id, {})[known.cause.id] = gain
     ranked = sorted(checks.values(), key=lambda check: (-sum(gains[check.id].values()) / _cost(check), check.id))

@@ -8,6 +8,7 @@ from diagnose.analysis import host_features, job_features
 from diagnose.engine.session import Session, SessionRunner
 from diagnose.facts import UNNAMED_HOST, Fact
 from diagnose.knowledge.base import KnowledgeBase, KnownCause
+from diagnose.knowledge.vocabulary import Vocabulary
 from diagnose.ranking.checks import next_checks
 from diagnose.ranking.findings import findings_of, sentence
 from diagnose.ranking.model import Diagnosis, Instance, NextCheck, RankedCause, SymptomState, Unseen
@@ -36,8 +37,8 @@ def diagnose(runner: SessionRunner, facts: Sequence[Fact], asserted: Iterable[st
     apply_exclusions(instances)
     link_roots(instances)
     ranked = [
-        _ranked(knowledge.causes[cause_id], group, _sessions_for(knowledge.causes[cause_id], sessions, job), instances)
-        for cause_id, group in by_cause(instances).items()
+        _ranked(knowledge.vocabulary, group, _sessions_for(group[0].known, sessions, job), instances)
+        for group in by_cause(instances).values()
     ]
     ranked.sort(key=_order)
     put_forward = [cause for cause in ranked if cause.put_forward]
@@ -70,28 +71,35 @@ def _order(cause: RankedCause) -> tuple[float, bool, int, str]:
 
 
 def _ranked(
-    known: KnownCause, group: Sequence[Instance], sessions: Sequence[Session], instances: Sequence[Instance]
+    vocabulary: Vocabulary, group: Sequence[Instance], sessions: Sequence[Session], instances: Sequence[Instance]
 ) -> RankedCause:
+    known = group[0].known
     ordered = sorted(group, key=lambda instance: (-instance.probability, instance.key.subject))
     explains = dict.fromkeys(
         other.cause_id for other in instances if other.root is not None and other.root.cause_id == known.cause.id
     )
-    unseen, looked = _unjudged(known, sessions)
+    unseen, looked = _unjudged(vocabulary, known, sessions)
     return RankedCause(known, ordered, unseen, looked, tuple(explains))
 
 
-def _unjudged(known: KnownCause, sessions: Sequence[Session]) -> tuple[list[Unseen], list[str]]:
+def _unjudged(vocabulary: Vocabulary, known: KnownCause, sessions: Sequence[Session]) -> tuple[list[Unseen], list[str]]:
     """Evidence whose facts are missing, and the sentences of evidence that was looked for and not found."""
-    kinds = frozenset().union(*(session.kinds() for session in sessions))
+    looked_for = _looked_for(vocabulary, sessions)
     unseen: list[Unseen] = []
     looked: list[str] = []
     for item in known.evidence:
-        absent = tuple(sorted(item.rule.kinds() - kinds))
+        absent = tuple(sorted(item.rule.kinds() - looked_for))
         if absent:
             unseen.append(Unseen(item.written, absent))
         elif item.written.otherwise and not any(session.matches[item.rule.id] for session in sessions):
             looked.append(item.written.otherwise)
     return unseen, looked
+
+
+def _looked_for(vocabulary: Vocabulary, sessions: Sequence[Session]) -> set[str]:
+    """Kinds that were observed, and those that would have been seen if there were any."""
+    found = {kind for session in sessions for kind in session.kinds()}
+    return found | {kind for kind, model in vocabulary.items() if model.seen_through in found}
 
 
 def _symptom_state(
@@ -115,12 +123,10 @@ def _checks(
     job: Session,
 ) -> list[NextCheck]:
     # What a root explains needs no check of its own.
-    candidates = [
-        (cause.known, cause.probability, cause.unseen) for cause in causes if cause.instances[0].root is None
-    ]
+    candidates = [(cause.known, cause.probability, cause.unseen) for cause in causes if cause.instances[0].root is None]
     listed = {cause.cause_id for cause in causes}
     for name, known in knowledge.causes.items():
         if name not in listed and set(asserted) & set(known.cause.symptoms):
-            unseen, _ = _unjudged(known, _sessions_for(known, sessions, job))
+            unseen, _ = _unjudged(knowledge.vocabulary, known, _sessions_for(known, sessions, job))
             candidates.append((known, scaled[name], unseen))
     return next_checks(candidates, MAX_CHECKS)

@@ -11,6 +11,7 @@ from diagnose.engine.session import SessionRunner
 from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.gpu import GpuLoad, GpuPcieLink
 from diagnose.facts.host import Virtualisation
+from diagnose.facts.kernel import KernelLogSpan
 from diagnose.knowledge.loader import load_knowledge
 from diagnose.ranking.diagnosis import diagnose
 from diagnose.ranking.model import Diagnosis
@@ -189,3 +190,18 @@ def test_a_host_wide_finding_counts_for_every_gpu_that_evidence_names(rule_base:
     assert [len(instance.terms) for instance in cause.instances] == [2, 2]
     (host_cause,) = run(folder, [virtual]).causes
     assert host_cause.instances[0].key.subject == "unnamed"
+
+
+def test_a_log_without_an_event_counts_as_looked_for(rule_base: RuleBase) -> None:
+    more = (
+        MORE_EVIDENCE.format(group="other", strength="moderate", direction="for")
+        .replace(
+            "{fact: gpu-pcie-link, as: link, where: width_current < 12}", "{fact: xid, as: link, where: code == 79}"
+        )
+        .replace('again"', 'again"\n    otherwise: No Xid 79')
+    )
+    folder = rule_base(("checks: [look]\n", more))
+    log = KernelLogSpan(sources=(Source(path="dmesg.txt", line=1),), lines=900)
+    without, with_log = (run(folder, [link(0, 8), load(0), *extra]).causes[0] for extra in ([], [log]))
+    assert [item.evidence.id for item in without.unseen] == ["again"]
+    assert ([item.evidence.id for item in with_log.unseen], with_log.looked) == ([], ["No Xid 79"])
