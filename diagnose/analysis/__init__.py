@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from diagnose.analysis import gpu_count, nccl_comparison
+from diagnose.analysis import (
+    gpu_count,
+    hangs,
+    nccl_comparison,
+    pipeline_stages,
+    scaling,
+    stragglers,
+    training_runs,
+)
 from diagnose.facts import Fact
 
 Feature = Callable[[Sequence[Fact]], list[Fact]]
 
-HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features,)
+HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features, stragglers.features)
 """Each takes the facts of one host and returns new ones."""
 
-JOB_FEATURES: tuple[Feature, ...] = (nccl_comparison.features,)
+JOB_FEATURES: tuple[Feature, ...] = (
+    nccl_comparison.features,
+    training_runs.features,
+    scaling.features,
+    pipeline_stages.features,
+    stragglers.features_between_hosts,
+    hangs.features,
+)
 """Each takes the facts of all hosts of a job and returns new ones."""
 
 

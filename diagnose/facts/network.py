@@ -116,16 +116,23 @@ class RdmaPort(Fact):
     network_interface: str | None = optional("Network interface on the same port")
 
 
-class RdmaPortSummary(Fact):
-    """Ports of the host's RDMA devices, counted. A feature of its rdma-port facts."""
+class RdmaPortComparison(Fact):
+    """A port beside the other ports of the host's adapters of the same model. A feature of its rdma-port facts.
 
-    kind: ClassVar[str] = "rdma-port-summary"
-    few_per_host: ClassVar[bool] = True
-    ports: int = required("Ports listed")
-    active: int = required("Ports that are active")
-    down: int = required("Ports that are not active")
-    highest_rate_gigabits_per_second: float | None = optional("Highest rate among active ports")
-    lowest_rate_gigabits_per_second: float | None = optional("Lowest rate among active ports")
+    Subject: RDMA device and port.
+    """
+
+    kind: ClassVar[str] = "rdma-port-comparison"
+    model: str | None = optional("Model of the adapter; absent where it is not told, and all ports are compared")
+    state: str | None = optional("As in rdma-port")
+    physical_state: str | None = optional("As in rdma-port")
+    peers: int = required("Other ports of such adapters")
+    active_peers: int = required("Those of them that are active")
+    rate_gigabits_per_second: float | None = optional("Rate of the port; absent where it is not active")
+    peers_rate_gigabits_per_second: float | None = optional("Median rate of the active peers")
+    rate_to_peers_ratio: float | None = optional("The port's rate over theirs")
+    active_mtu_bytes: int | None = optional("MTU in force")
+    peers_mtu_bytes: int | None = optional("Largest MTU in force among the active peers")
 
 
 class RdmaDeviceFailure(Fact):
