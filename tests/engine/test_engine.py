@@ -66,6 +66,22 @@ def test_the_reason_of_an_absence_can_be_compared() -> None:
     assert len(run(tested, lost, fact(Card), fact(Card, missing={"speed": Missing.BLANK}))) == 1
 
 
+@pytest.mark.parametrize("operator", ["==", "!=", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("number", [-2, -1, 0, 1])
+def test_every_comparison_means_the_same_wherever_its_sides_stand(operator: str, number: int) -> None:
+    expected = bool(eval(f"{number} {operator} -1"))
+    card, slot = fact(Card, width=number, speed=-1.0), fact(Slot, speed=-1.0)
+    for tested in (
+        rule("r", pattern("c", "card", f"width {operator} -1")),
+        rule("r", pattern("c", "card", f"{number} {operator} speed")),
+        rule("r", pattern("c", "card", f"width {operator} speed")),
+        rule("r", pattern("c", "card"), pattern("s", "slot", f"c.width {operator} speed")),
+        rule("r", pattern("s", "slot"), pattern("c", "card", f"width {operator} s.speed")),
+        rule("r", pattern("c", "card"), pattern("s", "slot", f"c.width - 0 * speed {operator} speed")),
+    ):
+        assert bool(run(tested, card, slot)) == expected
+
+
 def test_whole_numbers_and_floats_are_equal_across_facts() -> None:
     tested = rule("r", pattern("c", "card"), pattern("s", "slot", "speed == c.width", "numa_node == c.speed"))
     assert len(run(tested, fact(Card, width=3, speed=0.0), fact(Slot, speed=3.0, numa_node=0))) == 1
