@@ -61,7 +61,9 @@ class Pci(Recorder):
         _iommu(tree, devices)
         self._interrupts(tree, sorted(interrupts, key=int), window)
         if shortened:
-            folder.lacked(f"ACS and other settings in the configuration space of {shortened} PCI devices need root")
+            folder.lacked(
+                f"ACS and other settings in the configuration space of PCI devices need root (devices: {shortened})"
+            )
 
     @staticmethod
     def _interrupts(tree: TreeWriter, numbers: Sequence[str], window: Window) -> None:

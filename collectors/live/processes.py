@@ -54,7 +54,7 @@ class Processes(Recorder):
                 found.append(process)
                 tree.note(f"proc/{process}/fd", devices, what="devices")
         if hidden:
-            folder.lacked(f"Whether {hidden} processes of other users hold a GPU can be told by root only")
+            folder.lacked(f"Which processes of other users hold a GPU can be told by root only (hidden here: {hidden})")
         if not found and not hidden:
             folder.absent("No process holds a GPU")
             return

@@ -13,6 +13,7 @@ from collectors.inputs import InputReport, Readings, Status
 from collectors.resolve import resolve
 from collectors.scan import read_inputs
 from diagnose.cli.progress import Progress
+from diagnose.cli.symptoms import check_symptoms
 from diagnose.engine.session import SessionRunner
 from diagnose.facts import Fact
 from diagnose.facts.collection import ReportedSymptom
@@ -57,9 +58,7 @@ def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None
     if not paths and live is None:
         raise click.UsageError("name files or folders to analyse, or `-` to read standard input")
     knowledge = load_knowledge()
-    for symptom in symptoms:
-        if symptom not in knowledge.symptoms:
-            raise click.UsageError(f"no symptom is called {symptom!r}; there are: {', '.join(knowledge.symptoms)}")
+    check_symptoms(symptoms, knowledge)
     with Progress(sys.stderr) as progress:
         readings = _read(paths, live, progress)
         facts = resolve(readings.facts)

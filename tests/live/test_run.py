@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -150,79 +147,3 @@ def test_only_passive_recorders_run_unasked() -> None:
     names = passive_recorders()
     assert {"host", "pci", "processes", "network", "kernel-log", "services", "commands"} <= set(names)
     assert "nvml-gpu" not in names
-
-
-def program(*arguments: str, temporary: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "diagnose.cli.main", *arguments],
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-@pytest.fixture
-def temporary(tmp_path: Path) -> Path:
-    path = tmp_path / "temporary"
-    path.mkdir()
-    return path
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_killed_at_any_moment_it_leaves_no_process_and_a_readable_recording(
-    seed: int, tmp_path: Path, temporary: Path
-) -> None:
-    folder = tmp_path / "recording"
-    process = program("collect", "-o", str(folder), "--duration", "2", temporary=temporary)
-    time.sleep(random.Random(seed).uniform(0.1, 2.5))
-    process.kill()
-    process.communicate()
-    assert eventually(lambda: processes_with(str(folder)) == [])
-    if (folder / "manifest.json").exists():
-        assert manifest(folder)["schema"] == "diagnose.bundle/1"
-        assert all(report.status is not Status.UNREADABLE for report in read_inputs([str(folder)]).inputs)
-    assert list(temporary.iterdir()) == []
-
-
-@pytest.mark.parametrize("seconds", [0.6, 1.2, 2.0])
-def test_a_live_analysis_that_is_killed_leaves_no_process_and_no_folder(seconds: float, temporary: Path) -> None:
-    process = program("analyze", "--live", "--duration", "2", temporary=temporary)
-    time.sleep(seconds)
-    folders = list(temporary.iterdir())
-    process.kill()
-    process.communicate()
-    assert eventually(lambda: list(temporary.iterdir()) == [])
-    assert [found for folder in folders for found in processes_with(str(folder))] == []
-
-
-def test_a_signal_ends_collect_early_with_what_there_is(tmp_path: Path, temporary: Path) -> None:
-    folder = tmp_path / "recording"
-    process = program("collect", "-o", str(folder), "--duration", "60", temporary=temporary)
-    assert eventually(lambda: (folder / "host/tree.txt").exists(), 20)
-    process.send_signal(signal.SIGTERM)
-    output, errors = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert output.strip() == str(folder)
-    assert "Traceback" not in errors
-    assert manifest(folder)["ended_at"] is not None
-    assert processes_with(str(folder)) == []
-
-
-def test_collect_does_not_mix_a_new_recording_with_an_old_one(tmp_path: Path, temporary: Path) -> None:
-    (tmp_path / "old.txt").write_text("x")
-    process = program("collect", "-o", str(tmp_path), temporary=temporary)
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode == 2
-    assert "exists already" in errors
-
-
-def test_a_live_analysis_of_this_machine_ends_with_an_exit_code_of_the_contract(temporary: Path) -> None:
-    process = program("analyze", "--live", "--format", "json", "--duration", "0.2", temporary=temporary)
-    output, errors = process.communicate(timeout=120)
-    assert process.returncode in (0, 1, 3), errors
-    assert "Traceback" not in errors
-    report = json.loads(output)
-    assert all(item["path"].startswith("live/") for item in report["inputs"])
-    assert list(temporary.iterdir()) == []
