@@ -70,6 +70,7 @@ from collectors.recorded_pci import RecordedPci
 from collectors.recorded_processes import RecordedProcesses
 from collectors.recorded_services import RecordedServices
 from collectors.rocm_smi import RocmSmiJson, RocmSmiText
+from collectors.scaling_table import ScalingTable
 from collectors.superbench_gpu import GpuCopy, GpuStream
 from collectors.systemctl_show import SystemctlShow
 from collectors.torch_all_reduce import TorchAllReduce
@@ -91,6 +92,7 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NcclTestsJson,
     TorchAllReduce,
     RankTable,
+    ScalingTable,
     NcclRas,
     NcclRasJson,
     FlightRecorderJson,

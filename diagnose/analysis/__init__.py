@@ -9,20 +9,23 @@ from diagnose.analysis import (
     hangs,
     nccl_comparison,
     pipeline_stages,
+    rdma_ports,
     scaling,
     stragglers,
     training_runs,
+    training_scaling,
 )
 from diagnose.facts import Fact
 
 Feature = Callable[[Sequence[Fact]], list[Fact]]
 
-HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features, stragglers.features)
+HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features, rdma_ports.features, stragglers.features)
 """Each takes the facts of one host and returns new ones."""
 
 JOB_FEATURES: tuple[Feature, ...] = (
     nccl_comparison.features,
     training_runs.features,
+    training_scaling.features,
     scaling.features,
     pipeline_stages.features,
     stragglers.features_between_hosts,

@@ -10,6 +10,7 @@ from diagnose.facts import (
     bandwidth,
     collection,
     gpu,
+    hang,
     host,
     kernel,
     load,
@@ -17,13 +18,32 @@ from diagnose.facts import (
     network,
     pcie,
     process,
+    scaling,
     topology,
+    training,
     tuning,
     validation,
 )
 from diagnose.facts.base import Fact
 
-MODULES = (gpu, pcie, kernel, host, tuning, load, process, topology, nccl, network, bandwidth, validation, collection)
+MODULES = (
+    gpu,
+    pcie,
+    kernel,
+    host,
+    tuning,
+    load,
+    process,
+    topology,
+    nccl,
+    network,
+    bandwidth,
+    training,
+    scaling,
+    hang,
+    validation,
+    collection,
+)
 
 
 def _kinds() -> Iterator[type[Fact]]:
