@@ -83,6 +83,14 @@ def test_a_wheel_carries_every_rule_and_the_sample(wheel: Path) -> None:
         assert there == here
 
 
+def test_a_wheel_carries_the_stand_in_with_all_its_scenarios(wheel: Path) -> None:
+    folder = ROOT / "diagnose" / "simulate"
+    here = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+    assert "diagnose/simulate/native/scenario.h" in here
+    assert here <= set(members(wheel))
+
+
 def test_a_wheel_carries_no_tests(wheel: Path) -> None:
     assert {name.split("/")[0] for name in members(wheel) if ".dist-info/" not in name} == {"diagnose", "collectors"}
 
