@@ -63,6 +63,8 @@ def analyze(
 def _recording(live: bool, duration: float) -> AbstractContextManager[Path | None]:
     """The folder of a recording of this machine, where one is asked for."""
     if not live:
+        if click.get_current_context().find_root().params.get("simulate") is not None:
+            raise click.UsageError("--simulate stands in for this machine; with analyze it needs --live")
         return nullcontext()
     from diagnose.cli.live import recording
 

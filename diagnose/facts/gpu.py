@@ -27,7 +27,10 @@ class GpuUnreachable(Fact):
 
     kind: ClassVar[str] = "gpu-unreachable"
     message: str = required("What was printed in place of the GPU's values")
-    reason: str = required("`handle-error`, `lost`, `pci-no-response` (config space reads ff) or `init-failed`")
+    reason: str = required(
+        "`handle-error`, `lost`, `pci-no-response` (config space reads ff), `init-failed` or `hang` (a call to it does "
+        "not return)"
+    )
 
 
 class GpuPcieLink(Fact):

@@ -96,6 +96,13 @@ def test_commands_that_read_no_machine_refuse_a_scenario() -> None:
     assert "--simulate is for the commands that read a machine" in result.stderr
 
 
+def test_files_are_not_analysed_with_a_scenario_that_would_not_be_read(tmp_path: Path) -> None:
+    result = diagnose("--simulate", "hgx-h100", "analyze", str(tmp_path))
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "needs --live" in result.stderr
+
+
 def test_without_a_compiler_a_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", "no-such-compiler")
