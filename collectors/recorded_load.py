@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from statistics import median
 
-from collectors.cpu_lists import parse_cpu_list
+from collectors.cpu_lists import format_cpu_list, parse_cpu_list
 from collectors.recorded_tree import Entry, RecordedTree, pairs, per_second, rise, whole
 from diagnose.facts import Fact, Subject
 from diagnose.facts.load import CpuLoad, HostMemory, MemoryActivity
@@ -26,6 +26,7 @@ def load(tree: RecordedTree, host: Subject) -> Iterator[Fact]:
 
 def _processors(tree: RecordedTree, host: Subject) -> Iterator[Fact]:
     online = parse_cpu_list(tree.text(f"{_CPU}/online"))
+    present = parse_cpu_list(tree.text(f"{_CPU}/present"))
     average = _LOAD.match(tree.text("proc/loadavg") or "")
     states = [pairs(entry.lines) for entry in tree.readings("proc/stat")]
     running = [state["procs_running"] for state in states if "procs_running" in state]
@@ -37,7 +38,7 @@ def _processors(tree: RecordedTree, host: Subject) -> Iterator[Fact]:
         subject=host,
         sources=tree.source("proc/stat", "proc/loadavg", f"{_CPU}/online"),
         cpus_online=len(online) or None,
-        cpus_offline=tree.text(f"{_CPU}/offline"),
+        cpus_offline=format_cpu_list(present - online) or None,
         interval_seconds=span.seconds if span is not None else None,
         busy_ratio=shares.get("busy"),
         softirq_ratio=shares.get("softirq"),

@@ -58,6 +58,8 @@ class RecordedPci(RecordedTreeCollector):
 
 
 class _Device:
+    """One device of the tree."""
+
     def __init__(self, tree: RecordedTree, path: str, bus_id: str, host: Subject) -> None:
         self.tree = tree
         self.path = path
@@ -84,8 +86,7 @@ class _Device:
             PciDevice,
             "class",
             device_class=CLASS_WORDS.get(self.class_code),
-            description=f"{_VENDORS.get(self.vendor_id or '', 'vendor ' + (self.vendor_id or 'unknown'))} device "
-            f"{(self._text('device') or 'unknown').removeprefix('0x')}",
+            description=self._description(),
             vendor_id=self.vendor_id,
             is_gpu=self.is_gpu,
             is_bridge=self.class_code == "0604",
@@ -106,6 +107,12 @@ class _Device:
             yield self._make(PciAcs, "config", **switches)
         if bits := errors(self.configuration):
             yield self._make(PciAer, "config", **bits)
+
+    def _description(self) -> str | None:
+        device = self._text("device")
+        if self.vendor_id is None or device is None:
+            return None
+        return f"{_VENDORS.get(self.vendor_id, f'Vendor {self.vendor_id}')} device {device.removeprefix('0x')}"
 
     def _affinity(self, node: int | None) -> Iterator[Fact]:
         cpus = self._text("local_cpulist")

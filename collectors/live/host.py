@@ -22,7 +22,7 @@ _ONCE = (
     f"{_NODE}/online",
     f"{_NODE}/has_memory",
     f"{_CPU}/online",
-    f"{_CPU}/offline",
+    f"{_CPU}/present",
     f"{_CPU}/isolated",
     f"{_CPU}/nohz_full",
     f"{_CPU}/smt/active",

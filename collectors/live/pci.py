@@ -111,7 +111,8 @@ def _device(tree: TreeWriter, device: str) -> bool:
 
 
 def _iommu(tree: TreeWriter, devices: Sequence[str]) -> None:
-    tree.note("sys/class/iommu", tree.names("sys/class/iommu"), what="names")
+    if tree.exists("sys/class/iommu"):
+        tree.note("sys/class/iommu", tree.names("sys/class/iommu"), what="names")
     groups = "sys/kernel/iommu_groups"
     for group in tree.names(groups):
         if any(member in devices for member in tree.names(f"{groups}/{group}/devices")):

@@ -48,10 +48,9 @@ def collect(
     left as it was read. Ctrl-C ends it early and keeps what there is. While it records, and where it is killed, the
     recording is a folder beside the bundle, PATH.partial, which can be analysed too.
     """
-    from collectors.live.base import Window
     from diagnose.bundle.errors import BundleError
     from diagnose.bundle.pseudonyms import random_key, read_key
-    from diagnose.cli.live import lacks, machine, record_machine
+    from diagnose.cli.live import lacks, machine, record_machine, window_of
 
     if symptoms:
         from diagnose.cli.symptoms import check_symptoms
@@ -69,7 +68,7 @@ def collect(
     if packed and target.exists():
         raise click.UsageError(f"{target} exists already")
     folder = _new_folder(target.with_name(f"{target.name}.partial") if packed else target)
-    record, stopped = record_machine(folder, recorded, Window(duration, interval), symptoms, verbose=True)
+    record, stopped = record_machine(folder, recorded, window_of(duration, interval), symptoms, verbose=True)
     for sentence in lacks(record):
         click.echo(f"Not read: {sentence}", err=True)
     if recorded.simulated is not None:

@@ -8,7 +8,7 @@ import click
 
 _DURATION = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?)(s|m|h)?$")
 _SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_SHORTEST_INTERVAL_SECONDS = 0.05
+SHORTEST_INTERVAL_SECONDS = 0.05
 """Reading faster would itself load the machine."""
 
 
@@ -23,6 +23,6 @@ def duration(text: str) -> float:
 def interval(text: str) -> float:
     """Seconds between readings."""
     seconds = duration(text)
-    if seconds < _SHORTEST_INTERVAL_SECONDS:
-        raise click.BadParameter(f"{text!r} is shorter than {_SHORTEST_INTERVAL_SECONDS:g} s")
+    if seconds < SHORTEST_INTERVAL_SECONDS:
+        raise click.BadParameter(f"{text!r} is shorter than {SHORTEST_INTERVAL_SECONDS:g} s")
     return seconds

@@ -15,11 +15,13 @@ from collectors.live.private_folder import private_folder
 from collectors.live.record import Machine, Record, RecorderReport
 from collectors.live.run import Collection, passive_recorders, stopping_on_signals
 from diagnose import __version__
+from diagnose.cli.durations import SHORTEST_INTERVAL_SECONDS
 from diagnose.cli.progress import Progress
 from diagnose.facts import Fact
 
 NAME = "live"
 """What reports call the recording of this machine."""
+_INTERVAL_SECONDS = 1.0
 
 
 def machine() -> Machine:
@@ -56,11 +58,16 @@ def record_machine(
     return record, collection.stopped
 
 
+def window_of(duration_seconds: float, interval_seconds: float) -> Window:
+    """The window, with a reading at its end even where it is shorter than the interval."""
+    return Window(duration_seconds, min(interval_seconds, max(duration_seconds, SHORTEST_INTERVAL_SECONDS)))
+
+
 @contextmanager
 def recording(duration_seconds: float) -> Iterator[Path]:
     """A recording of this machine that is gone afterwards. Raises KeyboardInterrupt where a signal ended it early."""
     recorded = machine()
-    window = Window(duration_seconds, min(1.0, max(duration_seconds, 0.05)))
+    window = window_of(duration_seconds, _INTERVAL_SECONDS)
     with private_folder() as folder:
         _, stopped = record_machine(folder, recorded, window)
         if stopped:

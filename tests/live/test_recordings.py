@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,8 @@ def test_only_kernel_parameters_that_matter_leave_the_command_line(facts: list[F
 
 def test_load_memory_and_stalls(facts: list[Fact]) -> None:
     load = only(facts, "cpu-load")
-    assert (load["cpus_online"], load["runnable_tasks"], load["load_15_minutes"]) == (16, 9, 1.75)
+    assert (load["cpus_online"], load["cpus_offline"]) == (16, "16")
+    assert (load["runnable_tasks"], load["load_15_minutes"]) == (9, 1.75)
     memory = only(facts, "host-memory")
     assert memory["swap_used_bytes"] == 128 << 10
     assert memory["dirty_bytes"] == 12 << 10
@@ -226,3 +228,18 @@ def test_a_file_that_fails_leaves_the_others(unreadable: Path, tmp_path: Path) -
     facts = resolve(record(unreadable, tmp_path / "recording").facts)
     assert not of_kind(facts, "host-memory")
     assert of_kind(facts, "cpu-load")
+
+
+def test_a_snapshot_of_a_real_machine(corpus: Path, tmp_path: Path) -> None:
+    with tarfile.open(corpus / "files/sysfs-snapshot-tar/hwloc-40intel64-2g2n4c+pcilocality.tar.bz2") as archive:
+        archive.extractall(tmp_path, filter="tar")
+    facts = resolve(record(tmp_path / "40intel64-2g2n4c+pci", tmp_path / "recording").facts)
+    nodes = {fact.subject.numa_node: fact.values()["cpus"] for fact in of_kind(facts, "numa-node")}
+    assert nodes == {node: ",".join(str(cpu) for cpu in range(node, 40, 4)) for node in range(4)}
+    assert only(facts, "rdma-port") == {
+        "state": "active", "physical_state": "linkup", "rate_gigabits_per_second": 40.0, "width_lanes": 4,
+        "link_layer": "infiniband", "base_lid": 298, "subnet_manager_lid": 1,
+    }  # fmt: skip
+    assert {fact.subject.nic for fact in of_kind(facts, "network-interface")} == {"eth0", "eth1", "eth2", "eth3", "ib0"}
+    assert only(facts, "cpu-load")["cpus_online"] == 40
+    assert "cpus_offline" not in only(facts, "cpu-load"), "CPUs that might be plugged in are not offline"

@@ -100,7 +100,7 @@ def _kernel(tree: Tree, cpus: str, command_line: str) -> None:
     tree.file(f"{group}/memory.max", "max\n")
     for resource in ("cpu", "memory", "io"):
         tree.file(f"proc/pressure/{resource}", _STALL)
-    tree.files("sys/devices/system/cpu", online=cpus, offline="")
+    tree.files("sys/devices/system/cpu", online=cpus, present=f"{cpus},16")
     tree.file("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
     tree.file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n")
     tree.file("proc/net/snmp", "Tcp: OutSegs RetransSegs InCsumErrors\nTcp: 1000 20 0\n")
