@@ -19,12 +19,6 @@ LABEL = "expect.json"
 """The label beside a case's inputs; it is never an input itself."""
 
 LATER: dict[str, str] = {
-    "dcgm-diag-thermal-violation": "dcgmi diag",
-    "dcgm-nvbandwidth-false-fail": "DCGM log",
-    "hang-collective-mismatch": "flight recorder and watchdog text",
-    "hang-dataloader-worker-lock": "py-spy",
-    "hang-ras-stopped-process": "NCCL RAS",
-    "ibstat-panic-missing-device": "ibstat",
     "jitter-cuda-graph-ceiling": "serving log",
     "jitter-kv-pool-full-retraction": "serving log",
     "jitter-normal-chunked-prefill": "serving benchmark",
@@ -36,11 +30,7 @@ LATER: dict[str, str] = {
     "lowbit-gptq-v2-zeros-read-as-v1": "quantisation config",
     "lowbit-normal-fp8-kv-uncalibrated-tie": "evaluation results",
     "lowbit-normal-kld-awq-nvfp4": "divergence statistics",
-    "multinode-pipeline-bubble": "training log",
-    "multinode-slow-gpu-tflops-drop": "training log",
-    "multinode-stage-imbalance": "per-rank step times",
     "single-dataloader-bound-resnet50": "profiler trace",
-    "single-ddp-backward-straggler-hidden": "per-rank step times",
 }
 """Cases whose telling input is of a format that is not read yet, with that format."""
 

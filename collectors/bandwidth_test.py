@@ -56,7 +56,7 @@ class BandwidthTest(BlockCollector):
                 continue
             known = largest.get((direction, pinned))
             if known is None or (known.size_bytes or 0) <= size:
-                test = CopyTest(_TOOL, _TOOL, direction, line, pinned=pinned, size_bytes=size)
+                test = CopyTest(_TOOL, _TOOL, direction, line, copy_engine=True, pinned=pinned, size_bytes=size)
                 test.add(int(gpus[0][1][1]) if gpus else 0, rate)
                 largest[direction, pinned] = test
         for test in largest.values():

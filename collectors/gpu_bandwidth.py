@@ -21,8 +21,8 @@ class CopyTest:
     name: str
     direction: str
     line: Line
-    bidirectional: bool | None = None
-    concurrent: bool | None = None
+    bidirectional: bool = False
+    concurrent: bool = False
     copy_engine: bool | None = None
     pinned: bool | None = None
     size_bytes: int | None = None

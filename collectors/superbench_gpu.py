@@ -54,7 +54,8 @@ class GpuCopy(BlockCollector):
             if direction is not None and gpu is not None:
                 key = (direction, both, dma)
                 test = tests.setdefault(
-                    key, CopyTest("gpu-copy", "gpu-copy", direction, line, bidirectional=both, copy_engine=dma)
+                    key,
+                    CopyTest("gpu-copy", "gpu-copy", direction, line, bidirectional=both, copy_engine=dma, pinned=True),
                 )
                 test.add(gpu, rate)
         parsed = Parsed([fact for test in tests.values() for fact in copy_facts(test, block)])

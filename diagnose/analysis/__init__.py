@@ -19,14 +19,14 @@ from diagnose.facts import Fact
 
 Feature = Callable[[Sequence[Fact]], list[Fact]]
 
-HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features, rdma_ports.features, stragglers.features)
+HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features, rdma_ports.features, stragglers.features, scaling.features)
 """Each takes the facts of one host and returns new ones."""
 
 JOB_FEATURES: tuple[Feature, ...] = (
     nccl_comparison.features,
     training_runs.features,
     training_scaling.features,
-    scaling.features,
+    scaling.features_of_job,
     pipeline_stages.features,
     stragglers.features_between_hosts,
     hangs.features,

@@ -43,6 +43,8 @@ def test_the_best_of_the_streams_is_the_gpus_rate() -> None:
         "tool": "gpu-stream",
         "direction": "device-memory",
         "bytes_per_second": 3050e9,
+        "bidirectional": False,
+        "concurrent": False,
         "size_bytes": 4294967296,
         "peak_ratio": pytest.approx(0.9099),
     }
