@@ -19,6 +19,7 @@ from collectors.live.host import Host
 from collectors.live.record import Machine, Record, RecorderReport
 from collectors.live.run import Collection, passive_recorders
 from collectors.scan import read_inputs
+from diagnose.cli.live import window_of
 from tests.live.trees import small_virtual_machine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,3 +148,12 @@ def test_only_passive_recorders_run_unasked() -> None:
     names = passive_recorders()
     assert {"host", "pci", "processes", "network", "kernel-log", "services", "commands"} <= set(names)
     assert "nvml-gpu" not in names
+
+
+@pytest.mark.parametrize(("duration", "interval", "most"), [(0.1, 1.0, 2), (0.3, 0.1, 4), (0.0, 1.0, 1)])
+def test_a_window_is_read_at_its_begin_and_at_its_end(duration: float, interval: float, most: int) -> None:
+    window = window_of(duration, interval)
+    begin = time.monotonic()
+    # On a busy machine readings fall out, but never the first, nor all that follow.
+    assert min(most, 2) <= len(list(window.ticks())) <= most
+    assert time.monotonic() - begin >= duration - 0.001
