@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from diagnose.engine.errors import EngineError
 from diagnose.facts import Fact
@@ -20,15 +20,19 @@ def flatten(fact: Fact) -> dict[str, Value]:
 
     Numbers become floats, so that 3 and 3.0 are the same value. Raises EngineError for numbers that are not finite.
     """
-    flat = dict(_usable(fact, ((name, getattr(fact.subject, name)) for name in SUBJECT_FIELDS)))
-    for name in type(fact).own_fields():
-        flat.pop(name, None)
-    flat.update(_usable(fact, fact.values().items()))
+    own = _own_fields(type(fact))
+    flat = dict(_usable(fact, ((name, getattr(fact.subject, name)) for name in SUBJECT_FIELDS if name not in own)))
+    flat.update(_usable(fact, ((name, getattr(fact, name)) for name in own)))
     flat.update((MISSING_PREFIX + name, str(reason)) for name, reason in fact.missing.items())
     return flat
 
 
-def _usable(fact: Fact, fields: Iterator[tuple[str, Any]] | Any) -> Iterator[tuple[str, Value]]:
+@cache
+def _own_fields(model: type[Fact]) -> tuple[str, ...]:
+    return tuple(model.own_fields())
+
+
+def _usable(fact: Fact, fields: Iterable[tuple[str, object]]) -> Iterator[tuple[str, Value]]:
     for name, value in fields:
         if isinstance(value, bool):
             yield name, value
