@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -42,13 +44,17 @@ def run_program(program: str, arguments: Sequence[str], limit_seconds: float) ->
             env=os.environ | {"LC_ALL": "C", "TERM": "dumb", "PAGER": "cat"},
             cwd="/",
         )
+        # Nor does it fill the disk: the kernel ends it a little above the limit.
+        largest = OUTPUT_LIMIT_BYTES + 1
+        with contextlib.suppress(OSError):
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest, largest))
         try:
             status: int | None = process.wait(limit_seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             status = None
         file.seek(0)
-        data = file.read(OUTPUT_LIMIT_BYTES + 1)
+        data = file.read(largest)
     cut_off = len(data) > OUTPUT_LIMIT_BYTES
     return Output(data[:OUTPUT_LIMIT_BYTES].decode("utf-8", "surrogateescape"), status, cut_off)
 

@@ -176,3 +176,21 @@ def test_memory_stays_below_150_megabytes(arguments: tuple[str, ...], tmp_path: 
     process.returncode = 0
     process.communicate()
     assert usage.ru_maxrss < MEMORY_LIMIT_KILOBYTES
+
+
+def test_programs_that_a_recorder_started_end_with_it(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    started = tmp_path / "started"
+    hanging = tools / "ibstat"
+    hanging.write_text(f"#!/bin/sh\ntouch {started}\nsleep 1000 </dev/null &\nwait\n", encoding="utf-8")
+    hanging.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    process = program("collect", "-o", str(tmp_path / "node"), temporary=temporary)
+    assert eventually(started.exists, 20)
+    assert processes_with(str(hanging))
+    process.kill()
+    process.communicate()
+    assert eventually(lambda: processes_with(str(hanging)) == [])
