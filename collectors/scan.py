@@ -13,7 +13,6 @@ from collectors.dispatch import Dispatch
 from collectors.inputs import FileResult, InputReport, LineCount, Readings, Status
 from collectors.offers import offer, unrecognised
 from collectors.parts import Parts
-from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
 from collectors.scanner import Scanner
 from collectors.stream import TextStream, open_source
 from collectors.walk import walk
@@ -29,14 +28,15 @@ def read_inputs(
     *,
     stdin: BinaryIO | None = None,
     progress: Callable[[str], None] | None = None,
-    block_collectors: Sequence[type[BlockCollector]] = BLOCK_COLLECTORS,
-    line_collectors: Sequence[type[LineCollector]] = LINE_COLLECTORS,
+    block_collectors: Sequence[type[BlockCollector]] | None = None,
+    line_collectors: Sequence[type[LineCollector]] | None = None,
 ) -> Readings:
     """Facts and reports of all paths in the order given; folders with all below them; `-` is standard input.
 
-    Never raises on what it reads: what cannot be read becomes a report. `progress` is told what is being read.
+    Never raises on what it reads: what cannot be read becomes a report. `progress` is told what is being read. Without
+    other word all collectors are asked.
     """
-    dispatch = Dispatch(block_collectors, line_collectors)
+    dispatch = _dispatch(block_collectors, line_collectors)
     readings = Readings()
     for found in walk(paths):
         if isinstance(found, InputReport):
@@ -51,14 +51,26 @@ def read_inputs(
 def scan_file(
     path: Path | None,
     name: str,
-    block_collectors: Sequence[type[BlockCollector]] = BLOCK_COLLECTORS,
-    line_collectors: Sequence[type[LineCollector]] = LINE_COLLECTORS,
+    block_collectors: Sequence[type[BlockCollector]] | None = None,
+    line_collectors: Sequence[type[LineCollector]] | None = None,
     *,
     stdin: BinaryIO | None = None,
     limits: Limits | None = None,
 ) -> FileResult:
     """Facts and reports of one file, or of standard input for None; `name` is what reports and sources call it."""
-    return _read(path, name, Dispatch(block_collectors, line_collectors), stdin=stdin, limits=limits)
+    return _read(path, name, _dispatch(block_collectors, line_collectors), stdin=stdin, limits=limits)
+
+
+def _dispatch(
+    block_collectors: Sequence[type[BlockCollector]] | None, line_collectors: Sequence[type[LineCollector]] | None
+) -> Dispatch:
+    # Importing all collectors takes longer than a quick check may, which names the few that it needs.
+    if block_collectors is None or line_collectors is None:
+        from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
+
+        block_collectors = BLOCK_COLLECTORS if block_collectors is None else block_collectors
+        line_collectors = LINE_COLLECTORS if line_collectors is None else line_collectors
+    return Dispatch(block_collectors, line_collectors)
 
 
 def _read(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +15,7 @@ from diagnose.cli.output import standard_output
 
 if TYPE_CHECKING:
     from collectors.live.record import Machine, Record
+    from diagnose.engine.session import SessionRunner
     from diagnose.report.model import Report, ReportCause
 
 RECORDERS = ("nvml-system", "kernel-log", "pci", "services")
@@ -49,8 +49,10 @@ def check(style: Literal["text", "json"], fail_on: str, duration: float, time_li
 
     recorded = machine()
     with private_folder() as folder:
-        record = _record(folder, recorded, duration, time_limit)
-        report, code = _diagnose(folder, record, fail_on)
+        record, runner = _record(folder, recorded, duration, time_limit)
+        report = _diagnose(folder, runner)
+    severities = [cause.severity for cause in _found(report)]
+    code = exit_code(severities, fail_on, unusable=False, incomplete=bool(_unread(record)))
     with standard_output() as stream:
         if style == "json":
             from diagnose.report.as_json import write_json
@@ -63,8 +65,11 @@ def check(style: Literal["text", "json"], fail_on: str, duration: float, time_li
     return code
 
 
-def _record(folder: Path, recorded: Machine, duration: float, time_limit: float) -> Record:
-    """Record in a thread, while this one loads what reading and ranking need. Raises KeyboardInterrupt on a signal."""
+def _record(folder: Path, recorded: Machine, duration: float, time_limit: float) -> tuple[Record, SessionRunner]:
+    """Record in a thread, while this one loads what ranking needs, which takes as long.
+
+    Raises KeyboardInterrupt where a signal ended it.
+    """
     from collectors.live.base import Window
     from collectors.live.record import Record
     from collectors.live.run import Collection, stopping_on_signals
@@ -74,43 +79,59 @@ def _record(folder: Path, recorded: Machine, duration: float, time_limit: float)
     record = Record(folder, recorded, window, __version__)
     collection = Collection(record, recorded, window)
     reading = threading.Thread(target=collection.run, args=(RECORDERS,), daemon=True)
-    late = threading.Timer(time_limit, collection.stop)
-    late.daemon = True
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        collection.stop()
+
+    timer = threading.Timer(time_limit, end)
+    timer.daemon = True
     with stopping_on_signals(collection):
         reading.start()
-        late.start()
-        _load()
+        timer.start()
+        runner = _load()
         reading.join()
-    over_time = not late.is_alive()
-    late.cancel()
-    if collection.stopped and not over_time:
+    timer.cancel()
+    if collection.stopped and not late.is_set():
         raise KeyboardInterrupt
-    return record
+    return record, runner
 
 
-def _load() -> None:
-    """Import and read what the diagnosis needs, which takes as long as the recording. Errors come again when used."""
+def _load() -> SessionRunner:
+    import collectors.scan  # noqa: F401 - so that it is loaded when the recording is done
+    from diagnose.engine.session import SessionRunner
     from diagnose.knowledge.loader import load_knowledge
 
-    with suppress(Exception):
-        load_knowledge()
-        import diagnose.cli.inputs  # noqa: F401
+    return SessionRunner(load_knowledge())
 
 
-def _diagnose(folder: Path, record: Record, fail_on: str) -> tuple[Report, ExitCode]:
-    from diagnose.cli.inputs import run_analysis
-    from diagnose.ranking.model import ESTABLISHED
+def _diagnose(folder: Path, runner: SessionRunner) -> Report:
+    """Read the recording with the few collectors that know what RECORDERS write, and rank."""
+    from collectors.kernel_log import KernelLog
+    from collectors.manifest import Manifest
+    from collectors.recorded_nvml import RecordedNvml
+    from collectors.recorded_pci import RecordedPci
+    from collectors.recorded_services import RecordedServices
+    from collectors.resolve import resolve
+    from collectors.scan import read_inputs
+    from collectors.systemctl_show import SystemctlShow
+    from diagnose.cli.live import shown_as_live
+    from diagnose.ranking.diagnosis import diagnose
     from diagnose.report.build import build_report, input_reports
 
-    analysis = run_analysis((), (), None, folder)
-    report = build_report(
-        analysis.diagnosis,
-        analysis.knowledge,
-        input_reports(analysis.inputs),
-        datetime.now(UTC).replace(microsecond=0),
-    )
-    severities = [cause.severity for cause in report.causes if cause.probability >= ESTABLISHED]
-    return report, exit_code(severities, fail_on, unusable=False, incomplete=bool(_unread(record)))
+    blocks = (Manifest, RecordedNvml, RecordedPci, RecordedServices, SystemctlShow)
+    readings = shown_as_live(read_inputs([str(folder)], block_collectors=blocks, line_collectors=(KernelLog,)), folder)
+    diagnosis = diagnose(runner, resolve(readings.facts), ())
+    now = datetime.now(UTC).replace(microsecond=0)
+    return build_report(diagnosis, runner.knowledge, input_reports(readings.inputs), now)
+
+
+def _found(report: Report) -> list[ReportCause]:
+    """The causes that count."""
+    from diagnose.ranking.model import ESTABLISHED
+
+    return [cause for cause in report.causes if cause.probability >= ESTABLISHED]
 
 
 def _unread(record: Record) -> list[str]:
@@ -130,9 +151,7 @@ def _unread(record: Record) -> list[str]:
 
 def verdict(report: Report, record: Record, code: ExitCode, *, simulated: bool) -> str:
     """The one line: how bad, on which host, what."""
-    from diagnose.ranking.model import ESTABLISHED
-
-    found = [cause for cause in report.causes if cause.probability >= ESTABLISHED]
+    found = _found(report)
     if found:
         word: str = max((cause.severity for cause in found), key=FAIL_ON.index)
         roots = [cause for cause in found if cause.explained_by is None] or found

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from collectors.inputs import Readings
 from collectors.live.base import RecorderStatus, Window
 from collectors.live.private_folder import private_folder
 from collectors.live.record import Machine, Record, RecorderReport
@@ -17,7 +17,11 @@ from collectors.live.run import Collection, passive_recorders, stopping_on_signa
 from diagnose import __version__
 from diagnose.cli.durations import SHORTEST_INTERVAL_SECONDS
 from diagnose.cli.progress import Progress
-from diagnose.facts import Fact
+
+if TYPE_CHECKING:
+    # Loaded when the recording is done, so that it starts at once.
+    from collectors.inputs import Readings
+    from diagnose.facts import Fact
 
 NAME = "live"
 """What reports call the recording of this machine."""
@@ -84,6 +88,8 @@ def lacks(record: Record) -> list[str]:
 
 def shown_as_live(readings: Readings, folder: Path) -> Readings:
     """The readings with the temporary folder called `live`, since it is gone when the report is read."""
+    from collectors.inputs import Readings
+
     prefix = f"{folder}/"
 
     def rename(path: str) -> str:
