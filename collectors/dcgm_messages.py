@@ -1,4 +1,4 @@
-"""What DCGM's diagnostic and health messages mean, by the wording of its error table (dcgmlib/src/dcgm_errors.c)."""
+"""What DCGM's diagnostic and health messages mean, by the wording of its error table (dcgmlib/dcgm_errors.h)."""
 
 from __future__ import annotations
 
@@ -17,59 +17,53 @@ class Meaning(NamedTuple):
 
 
 _NUMBER = r"(-?\d{1,15}(?:\.\d{1,9})?)"
+# What to do next is part of the printed text, so that a message's own words come before words of advice of another.
 _MESSAGES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (code, re.compile(pattern, re.IGNORECASE))
     for code, pattern in (
-        (
-            "gpu-lost",
-            r"fallen off the bus|GPU is lost|could not be accessed because it is lost|detached from the system",
-        ),
+        ("gpu-lost", r"fallen off the bus|GPU is lost|detached from the system"),
         ("cuda-not-initialised", r"system not (?:yet )?initialized|CUDA_ERROR_SYSTEM_NOT_READY"),
-        (
-            "fabric-manager",
-            r"fabric manager (?:is not|not|did not|has not|failed)|fabric manager (?:returned|training) .*error"
-            r"|not (?:been )?(?:initialized|started) by the fabric manager",
-        ),
-        ("cuda-error", r"Error using CUDA API|unable to initialize CUDA|CUDA(?: API)? (?:call )?failed"),
         ("thermal-violation", rf"thermal violations? totaling {_NUMBER}"),
-        ("thermal-violation", rf"(?:detected )?{_NUMBER} ?seconds? of thermal violation|thermal violation"),
+        ("thermal-violation", rf"{_NUMBER} (?:seconds of )?thermal[ _]violation|thermal[ _]violation"),
         (
             "temperature-limit",
-            rf"temperature .*?{_NUMBER}.*? (?:exceed|above|over|is too high|higher).*?{_NUMBER}|temperature .*exceed",
+            rf"temperature {_NUMBER} of GPU \d+ exceeded .*?temperature {_NUMBER}|temperature .*?exceed",
         ),
-        ("power-violation", rf"power violations? totaling {_NUMBER}|power violation"),
-        ("clocks-throttled", r"clocks? (?:are|is) being (?:throttled|optimized)|throttl|clocks event"),
-        ("power-brake", r"power brake"),
-        ("low-bandwidth", rf"bandwidth of GPU .*?(?:of|is) {_NUMBER}(?: GB/s)? did not exceed .*?{_NUMBER}"),
-        ("low-bandwidth", rf"bandwidth .*?{_NUMBER}.*? (?:below|lower than|less than) .*?{_NUMBER}"),
-        ("pcie-generation", rf"PCI(?:e)? link generation {_NUMBER}.*?(?:below|minimum).*?{_NUMBER}"),
-        ("pcie-width", rf"PCI(?:e)? link width {_NUMBER}.*?(?:below|minimum).*?{_NUMBER}"),
-        ("pcie-replays", rf"PCIe replay.*?: ?{_NUMBER}|PCIe replay"),
-        ("memory-uncorrected", r"double[- ]bit|uncorrectable (?:ECC|memory)|volatile DBE|ecc_dbe|contained ECC"),
-        ("memory-single-bit", r"single[- ]bit|ecc_sbe|volatile SBE"),
-        ("row-remap-pending", r"row[- ]remap\w* (?:is )?pending|pending (?:row remap|uncorrectable remapped)"),
         ("row-remap-failed", r"row[- ]remap(?:ping)? (?:failure|failed)|failed to remap"),
-        ("page-retirement", r"pages? (?:pending retirement|retired)|retired page"),
+        ("row-remap-pending", r"row[- ]remap\w* (?:(?:is|are) )?pending"),
+        ("rows-remapped", rf"{_NUMBER} rows were remapped"),
+        ("page-retirement", r"page retirements?|retired pages?|pages? pending retirement"),
+        (
+            "memory-uncorrected",
+            r"double[- ]bit|uncorrectable (?:ECC|memory)|volatile DBE|ecc_dbe|uncontained error",
+        ),
+        ("memory-single-bit", r"single[- ]bit|ecc_sbe|volatile SBE"),
         ("unrepairable-memory", r"unrepairable memory|memory unrepairable"),
         ("sram-threshold", r"SRAM (?:uncorrectable )?(?:ECC )?threshold"),
-        (
-            "memory-test-failed",
-            r"memory (?:test|mismatch|error)s? .*(?:fail|mismatch|detected)|incorrect value|faulty memory",
-        ),
-        ("nvlink-down", r"NV ?Links? .*(?:down|inactive)|link \d+ .*is down"),
+        ("memory-test-failed", r"faulty memory|memory mismatch|miscompare|NaN-value memory"),
+        ("nvlink-down", rf"Only {_NUMBER} NvLinks are up out of the expected {_NUMBER}"),
+        ("nvlink-down", r"NV ?Link(?: port| link)? \d+ is (?:currently )?down|NV ?Links? .*(?:inactive|are down)"),
         ("nvlink-errors", r"NV ?Link.*(?:error|CRC|replay|recovery)"),
-        ("nvswitch-fatal", r"NvSwitch.*(?<!non-)\bfatal"),
+        ("nvswitch-fatal", r"(?<!non)(?<!non-)\bfatal errors? on NvSwitch|fatal NvSwitch SXID"),
+        ("pcie-generation", rf"PCI(?:e)? link generation {_NUMBER}.*?(?:below|minimum).*?{_NUMBER}"),
+        ("pcie-width", rf"PCI(?:e)? link width {_NUMBER}.*?(?:below|minimum).*?{_NUMBER}"),
+        ("pcie-replays", rf"PCIe[ _]replay.*?: ?{_NUMBER}|PCIe[ _]replay"),
+        ("low-bandwidth", rf"bandwidth of GPU .*?(?:of|is) {_NUMBER}(?: GB/s)? did not exceed .*?{_NUMBER}"),
         ("xid", rf"XID(?: error)?s? ?:? ?{_NUMBER}"),
-        ("inforom-corrupted", r"info ?rom.*(?:corrupt|invalid|checksum)"),
-        ("wrong-results", r"miscompare|results? (?:do not|did not) match|verification (?:failed|error)"),
+        ("inforom-corrupted", r"corrupt\w* info ?rom|info ?rom.*(?:corrupt|invalid|checksum)"),
+        ("fabric-manager", r"FabricManager is running without errors|fabric manager .*(?:training|error)"),
+        ("cuda-error", r"Error using CUDA API|unable to initialize CUDA|CUDA(?: API)? (?:call )?failed"),
+        ("power-brake", r"power brake"),
+        ("power-violation", rf"power[ _]violations? totaling {_NUMBER}|power[ _]violation"),
+        ("clocks-throttled", r"clocks? (?:are|is) being (?:throttled|optimized)|clocks event|throttl"),
         (
             "rate-below-target",
-            rf"(?:level|rate|performance|perf|power) (?:of )?.*?{_NUMBER}.*?(?:below|did not|lower than).*?{_NUMBER}",
+            rf"(?:stress level|power|memory bandwidth) of {_NUMBER}.*?(?:did not reach|failing to meet).*? {_NUMBER}",
         ),
-        ("rate-below-target", r"stress level|did not reach|target (?:power|perf\w*) not"),
+        ("rate-below-target", rf"Detected {_NUMBER} .*which is below the threshold {_NUMBER}"),
         ("gpu-busy", r"MCUTIL|in use by|is being used by|other (?:processes|workload)"),
         ("persistence-mode", r"persistence mode"),
-        ("permission", r"insufficient permission|no permission|not permitted"),
+        ("permission", r"insufficient permission|no permission|not permitted|does not have permissions"),
     )
 )
 
