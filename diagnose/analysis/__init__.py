@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from diagnose.analysis import (
+    communication,
     gpu_count,
     hangs,
     nccl_comparison,
@@ -27,6 +28,7 @@ JOB_FEATURES: tuple[Feature, ...] = (
     training_runs.features,
     training_scaling.features,
     scaling.features_of_job,
+    communication.features,
     pipeline_stages.features,
     stragglers.features_between_hosts,
     hangs.features,

@@ -102,6 +102,13 @@ def _efficiency(points: Mapping[int, Sequence[float]], found: Spread) -> Interva
     return Interval(exp(middle), exp(middle - half), exp(middle + half))
 
 
+def features_of_job(facts: Sequence[Fact]) -> list[Fact]:
+    """Curves that no host is named for, among several hosts: the sizes of their parts are known only now."""
+    unnamed = [fact for fact in facts if isinstance(fact, ScalingMeasurement) and fact.subject.host is None]
+    others = [fact for fact in facts if not isinstance(fact, ScalingMeasurement)]
+    return features([*unnamed, *others]) if any(fact.subject.host is not None for fact in others) else []
+
+
 def features(facts: Sequence[Fact]) -> list[Fact]:
     """One scaling-curve for each curve with at least two numbers of GPUs."""
     curves: dict[tuple[str | None, str | None, str, str], list[ScalingMeasurement]] = defaultdict(list)

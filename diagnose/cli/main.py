@@ -18,6 +18,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("diagnose.cli.check:check", "One line on this machine's health, for cron, Slurm and Kubernetes."),
     "collect": ("diagnose.cli.collect:collect", "Record this machine for a diagnosis elsewhere."),
     "explain": ("diagnose.cli.explain:explain", "Take a cause's probability apart, term by term."),
+    "bundle": ("diagnose.cli.bundle:bundle", "Look into a bundle, check it, take names and secrets out of it."),
+    "scaling": ("diagnose.cli.scaling:scaling", "Explain how throughput grows with the number of GPUs."),
     "rules": ("diagnose.cli.rules:rules", "List, show, check and test the rules."),
 }
 """Command to where it stands, with the line that help shows, so that help loads none of them."""

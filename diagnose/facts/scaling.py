@@ -57,3 +57,26 @@ class ScalingCurve(Fact):
         "`found` where it was looked for in the points"
     )
     step_ratio: float | None = optional("For `step`: cost of work just beyond the boundary over that before it")
+
+
+class CommunicationBudget(Fact):
+    """The least time that a run's gradients need on the measured network. A feature.
+
+    It is a lower bound: 16-bit gradients, parameters of the layers alone, the highest bus bandwidth measured, and none
+    of the traffic of tensor, pipeline or expert parallelism.
+    """
+
+    kind: ClassVar[str] = "communication-budget"
+    few_per_host: ClassVar[bool] = True
+    parameters: float = required("Parameters of the layers: 12 l h^2")
+    data_parallel_size: int = required("Replicas of the model")
+    gradient_bytes_sent: float = required("Bytes that each GPU sends for the gradients of a step")
+    busbw_bytes_per_second: float = required("Highest bus bandwidth of an all-reduce measured for such a group")
+    communication_seconds: float = required("The first over the second")
+    step_seconds: float = required("Median step time of the run")
+    communication_ratio: float = required("Communication over step time, as if nothing overlapped")
+    micro_batches: int | None = optional("Micro-batches of a replica for each exchange")
+    micro_batches_needed: int | None = optional(
+        "Micro-batches for each exchange with which at most a tenth of a step would wait for it"
+    )
+    global_batch_needed: int | None = optional("Global batch of that many")
