@@ -13,6 +13,7 @@ from collectors.dcgmi_dmon import DcgmiDmon
 from collectors.dcgmi_health import DcgmiHealth
 from collectors.dcgmi_lists import DcgmiDiscovery, DcgmiNvlink
 from collectors.df import Df
+from collectors.dmidecode import Dmidecode
 from collectors.ethtool import EthtoolDriver, EthtoolPause, EthtoolRings, EthtoolSettings
 from collectors.ethtool_module import EthtoolModule
 from collectors.ethtool_statistics import EthtoolStatistics
@@ -152,6 +153,7 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     RocmSmiJson,
     RocmSmiText,
     AmdSmiJson,
+    Dmidecode,
 )
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (

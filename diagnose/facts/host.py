@@ -80,6 +80,15 @@ class CpuTopology(Fact):
     max_mhz: float | None = optional("Highest clock, MHz")
 
 
+class HostModel(Fact):
+    """Which machine it is."""
+
+    kind: ClassVar[str] = "host-model"
+    few_per_host: ClassVar[bool] = True
+    manufacturer: str | None = optional("Manufacturer as the firmware gives it")
+    product_name: str | None = optional("Product as the firmware gives it, e.g. `PowerEdge XE9680`")
+
+
 class Virtualisation(Fact):
     """The host is a virtual machine."""
 
