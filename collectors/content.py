@@ -92,9 +92,20 @@ def _archive(head: bytes) -> NotText | None:
     return None
 
 
+def _instead(head: bytes) -> str:
+    """What to bring in place of a flight recorder's dump, which is the pickle that people bring most."""
+    if b"pg_config" not in head and b"nccl_version" not in head:
+        return ""
+    return (
+        ". It looks like a flight recorder of PyTorch: have the job write JSON, as "
+        "torch._C._distributed_c10d._dump_nccl_trace_json() returns it, or turn the file into JSON on the machine "
+        "that wrote it, keeping the rank in the file's name"
+    )
+
+
 def _signature(head: bytes) -> NotText | None:
     if _PICKLE.match(head):
-        return NotText("binary", "The file is a Python pickle; pickles are never loaded")
+        return NotText("binary", "The file is a Python pickle; pickles are never loaded" + _instead(head))
     if compression_of(head) is not None:
         return NotText("binary", "The file is compressed more than once: expand it and name the result instead")
     if head.startswith(b"MZ") and b"\0" in head:

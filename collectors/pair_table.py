@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed
+from collectors.cells import cells as cells_of
 from collectors.nccl_test_run import number
 from collectors.pair_bandwidth import Measurement, Pair, pair_facts, slower_directions, summary, unit_bytes_per_second
 
@@ -48,12 +49,12 @@ class PairTable(BlockCollector):
     @classmethod
     def opens(cls, text: str) -> bool:
         """A header whose columns are understood."""
-        return _layout(_cells(text)) is not None
+        return _layout(cells_of(text)) is not None
 
     @classmethod
     def parse(cls, block: Block) -> Parsed:
         """Pairs of the rows below."""
-        layout = _layout(_cells(block.lines[0].text))
+        layout = _layout(cells_of(block.lines[0].text))
         if layout is None:
             return Parsed()
         pairs = [pair for line in block.lines[1:] if (pair := _pair(layout, line)) is not None]
@@ -63,11 +64,6 @@ class PairTable(BlockCollector):
         for found, how in ((gpus, Measurement()), (hosts, Measurement(between_hosts=True))):
             parsed.facts += [*pair_facts(block, found, how), *summary(block, found, how)]
         return parsed
-
-
-def _cells(text: str) -> list[str]:
-    separator = next((sign for sign in ("\t", ";", ",", "|") if sign in text), None)
-    return [] if separator is None else [cell.strip() for cell in text.strip(" |").split(separator)]
 
 
 def _layout(cells: Sequence[str]) -> _Layout | None:
@@ -97,7 +93,7 @@ def _ends(cells: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _pair(layout: _Layout, line: Line) -> Pair | None:
-    cells = _cells(line.text)
+    cells = cells_of(line.text)
     if max(*layout.ends, layout.value, layout.reference or 0) >= len(cells):
         return None
     value = number(cells[layout.value])

@@ -153,6 +153,14 @@ def test_what_is_not_text_is_named_and_not_read(data: bytes, kind: str, words: s
     assert words in sentence
 
 
+def test_a_flight_recorder_that_is_a_pickle_is_named_with_the_way_to_json() -> None:
+    kind, words = reason(pickle.dumps({"version": "2.9", "pg_config": {}, "entries": []}))
+    assert kind == "binary"
+    assert "flight recorder" in words
+    assert "JSON" in words
+    assert "flight recorder" not in reason(pickle.dumps({"a": [1.5] * 20}))[1]
+
+
 def test_a_pickle_that_would_run_a_command_is_not_loaded(capfd: pytest.CaptureFixture[str]) -> None:
     class Hostile:
         def __reduce__(self) -> tuple[object, ...]:
