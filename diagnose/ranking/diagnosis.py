@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from diagnose.analysis import host_features, job_features
 from diagnose.engine.session import Session, SessionRunner
@@ -28,16 +29,18 @@ def diagnose(runner: SessionRunner, facts: Sequence[Fact], asserted: Iterable[st
     everything = [fact for own in known_facts.values() for fact in own]
     job = runner.run_job([*everything, *job_features(everything)])
     scaled = priors(knowledge, asserted)
+    scopes = _Scopes(_Scope.of([*sessions.values()], knowledge.vocabulary), _Scope.of([job], knowledge.vocabulary))
     instances: list[Instance] = []
     for known in knowledge.causes.values():
-        used = _sessions_for(known, sessions, job)
+        used = scopes.of(known).sessions
         findings = [finding for session in used for finding in findings_of(known, session.matches)]
         if findings:
             instances += instances_of(known, findings, scaled[known.cause.id])
     apply_exclusions(instances)
     link_roots(instances)
+    explained = _explained(instances)
     ranked = [
-        _ranked(knowledge.vocabulary, group, _sessions_for(group[0].known, sessions, job), instances)
+        _ranked(group, scopes.of(group[0].known), explained.get(group[0].cause_id, ()))
         for group in by_cause(instances).values()
     ]
     ranked.sort(key=_order)
@@ -47,7 +50,7 @@ def diagnose(runner: SessionRunner, facts: Sequence[Fact], asserted: Iterable[st
         symptoms=[_symptom_state(knowledge, symptom, asserted, [*sessions.values()]) for symptom in knowledge.symptoms],
         causes=put_forward,
         considered=[cause for cause in ranked if not cause.put_forward],
-        checks=_checks(knowledge, put_forward, asserted, scaled, sessions, job),
+        checks=_checks(knowledge, put_forward, asserted, scaled, scopes),
     )
 
 
@@ -59,10 +62,27 @@ def facts_by_host(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
     return dict(sorted(grouped.items()))
 
 
-def _sessions_for(known: KnownCause, sessions: Mapping[str, Session], job: Session) -> list[Session]:
-    if known.cause.subject == "job":
-        return [job]
-    return list(sessions.values())
+@dataclass(frozen=True)
+class _Scope:
+    """The sessions that can tell of a cause, and what they tell of at all."""
+
+    sessions: Sequence[Session]
+    looked_for: frozenset[str]
+    """Kinds that were observed, and those that would have been seen if there were any."""
+
+    @classmethod
+    def of(cls, sessions: Sequence[Session], vocabulary: Vocabulary) -> _Scope:
+        found = frozenset().union(*(session.kinds() for session in sessions))
+        return cls(sessions, found | {kind for kind, model in vocabulary.items() if model.seen_through in found})
+
+
+@dataclass(frozen=True)
+class _Scopes:
+    hosts: _Scope
+    job: _Scope
+
+    def of(self, known: KnownCause) -> _Scope:
+        return self.job if known.cause.subject == "job" else self.hosts
 
 
 def _order(cause: RankedCause) -> tuple[float, bool, int, str]:
@@ -70,36 +90,33 @@ def _order(cause: RankedCause) -> tuple[float, bool, int, str]:
     return -cause.probability, cause.instances[0].root is not None, -cause.known.cause.severity.rank, cause.cause_id
 
 
-def _ranked(
-    vocabulary: Vocabulary, group: Sequence[Instance], sessions: Sequence[Session], instances: Sequence[Instance]
-) -> RankedCause:
+def _explained(instances: Iterable[Instance]) -> Mapping[str, dict[str, None]]:
+    """Ids of causes to those that an instance of theirs explains, each once."""
+    explained: dict[str, dict[str, None]] = {}
+    for instance in instances:
+        if instance.root is not None:
+            explained.setdefault(instance.root.cause_id, {})[instance.cause_id] = None
+    return explained
+
+
+def _ranked(group: Sequence[Instance], scope: _Scope, explains: Iterable[str]) -> RankedCause:
     known = group[0].known
     ordered = sorted(group, key=lambda instance: (-instance.probability, instance.key.subject))
-    explains = dict.fromkeys(
-        other.cause_id for other in instances if other.root is not None and other.root.cause_id == known.cause.id
-    )
-    unseen, looked = _unjudged(vocabulary, known, sessions)
+    unseen, looked = _unjudged(known, scope)
     return RankedCause(known, ordered, unseen, looked, tuple(explains))
 
 
-def _unjudged(vocabulary: Vocabulary, known: KnownCause, sessions: Sequence[Session]) -> tuple[list[Unseen], list[str]]:
+def _unjudged(known: KnownCause, scope: _Scope) -> tuple[list[Unseen], list[str]]:
     """Evidence whose facts are missing, and the sentences of evidence that was looked for and not found."""
-    looked_for = _looked_for(vocabulary, sessions)
     unseen: list[Unseen] = []
     looked: list[str] = []
     for item in known.evidence:
-        absent = tuple(sorted(item.rule.kinds() - looked_for))
+        absent = tuple(sorted(item.rule.kinds() - scope.looked_for))
         if absent:
             unseen.append(Unseen(item.written, absent))
-        elif item.written.otherwise and not any(session.matches[item.rule.id] for session in sessions):
+        elif item.written.otherwise and not any(session.matches[item.rule.id] for session in scope.sessions):
             looked.append(item.written.otherwise)
     return unseen, looked
-
-
-def _looked_for(vocabulary: Vocabulary, sessions: Sequence[Session]) -> set[str]:
-    """Kinds that were observed, and those that would have been seen if there were any."""
-    found = {kind for session in sessions for kind in session.kinds()}
-    return found | {kind for kind, model in vocabulary.items() if model.seen_through in found}
 
 
 def _symptom_state(
@@ -119,14 +136,13 @@ def _checks(
     causes: Sequence[RankedCause],
     asserted: Sequence[str],
     scaled: Mapping[str, float],
-    sessions: Mapping[str, Session],
-    job: Session,
+    scopes: _Scopes,
 ) -> list[NextCheck]:
     # What a root explains needs no check of its own.
     candidates = [(cause.known, cause.probability, cause.unseen) for cause in causes if cause.instances[0].root is None]
     listed = {cause.cause_id for cause in causes}
     for name, known in knowledge.causes.items():
         if name not in listed and set(asserted) & set(known.cause.symptoms):
-            unseen, _ = _unjudged(knowledge.vocabulary, known, _sessions_for(known, sessions, job))
+            unseen, _ = _unjudged(known, scopes.of(known))
             candidates.append((known, scaled[name], unseen))
     return next_checks(candidates, MAX_CHECKS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import exp, log
 
 from diagnose.knowledge.base import KnowledgeBase, KnownCause
@@ -59,22 +59,27 @@ def instances_of(known: KnownCause, findings: Sequence[Finding], prior: float) -
     narrow_hosts = {key.host for key in for_keys if not key.whole_host}
     keys = [key for key in for_keys if not key.whole_host or key.host not in narrow_hosts]
     keys = keys or list(dict.fromkeys(item.instance for item in findings))
-    instances = [_instance(known, key, findings, prior) for key in keys]
+    by_key: dict[InstanceKey, list[Finding]] = {}
+    for finding in findings:
+        by_key.setdefault(finding.instance, []).append(finding)
+    instances = [_instance(known, key, by_key, prior) for key in keys]
     return sorted(instances, key=lambda instance: (-instance.probability, instance.key.subject))
 
 
-def _instance(known: KnownCause, key: InstanceKey, findings: Sequence[Finding], prior: float) -> Instance:
-    terms = terms_of([finding for finding in findings if finding.instance in (key, whole_host(key.host))])
+def _instance(
+    known: KnownCause, key: InstanceKey, by_key: Mapping[InstanceKey, Sequence[Finding]], prior: float
+) -> Instance:
+    wide = () if key.whole_host else by_key.get(whole_host(key.host), ())
+    terms = terms_of([*by_key.get(key, ()), *wide])
     log_odds = logit(prior) + sum(term.finding.log_weight for term in terms if term.counted)
     return Instance(known, key, prior, terms, logistic(log_odds))
 
 
 def apply_exclusions(instances: Sequence[Instance]) -> None:
     """Where two causes cannot both be true on a subject, the weaker one keeps what the stronger leaves."""
+    places = _Places(instances)
     for instance in sorted(instances, key=lambda item: -item.probability):
-        for other in instances:
-            if other.cause_id not in instance.known.cause.excludes or not _overlap(instance, other):
-                continue
+        for other in places.overlapping(instance, instance.known.cause.excludes):
             if instance.probability >= ESTABLISHED and other.probability <= instance.probability:
                 other.probability *= 1 - instance.probability
                 other.notes.append(f"lowered: {instance.cause_id} on {instance.key.subject} excludes it")
@@ -85,11 +90,12 @@ def link_roots(instances: Sequence[Instance]) -> None:
 
     What is explained is at most as probable, as a fault of its own, as what explains it.
     """
+    places = _Places(instances)
     for root in sorted(instances, key=lambda item: -item.probability):
         if root.probability < ESTABLISHED:
             continue
-        for other in instances:
-            if other.cause_id in root.known.cause.explains and other.root is None and _overlap(root, other):
+        for other in places.overlapping(root, root.known.cause.explains):
+            if other.root is None:
                 other.root = root
                 if other.probability > root.probability:
                     other.notes.append(
@@ -98,11 +104,25 @@ def link_roots(instances: Sequence[Instance]) -> None:
                     other.probability = root.probability
 
 
-def _overlap(first: Instance, second: Instance) -> bool:
-    if first.key.subject == second.key.subject:
-        return True
-    same_host = first.key.host == second.key.host
-    return same_host and (first.key.whole_host or second.key.whole_host)
+class _Places:
+    """Instances by cause and place: comparing all pairs would take minutes for the GPUs of a large cluster."""
+
+    def __init__(self, instances: Iterable[Instance]) -> None:
+        self._on_host: dict[tuple[str, str], list[Instance]] = {}
+        self._on_subject: dict[tuple[str, InstanceKey], list[Instance]] = {}
+        for instance in instances:
+            self._on_host.setdefault((instance.cause_id, instance.key.host), []).append(instance)
+            self._on_subject.setdefault((instance.cause_id, instance.key), []).append(instance)
+
+    def overlapping(self, instance: Instance, causes: Iterable[str]) -> Iterator[Instance]:
+        """Instances of the causes on the same subject or its whole host; for a whole host, on all its parts."""
+        key = instance.key
+        for cause in causes:
+            if key.whole_host:
+                yield from self._on_host.get((cause, key.host), ())
+            else:
+                yield from self._on_subject.get((cause, key), ())
+                yield from self._on_subject.get((cause, whole_host(key.host)), ())
 
 
 def by_cause(instances: Iterable[Instance]) -> Mapping[str, list[Instance]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from diagnose.facts.host import Virtualisation
 from diagnose.facts.kernel import KernelLogSpan
 from diagnose.knowledge.loader import load_knowledge
 from diagnose.ranking.diagnosis import diagnose
-from diagnose.ranking.model import Diagnosis
-from diagnose.ranking.rank import logistic, logit
+from diagnose.ranking.model import Diagnosis, Finding, Instance, InstanceKey
+from diagnose.ranking.rank import apply_exclusions, instances_of, link_roots, logistic, logit
 
 RuleBase = Callable[..., Path]
 PRIOR = 0.05
@@ -190,6 +191,25 @@ def test_a_host_wide_finding_counts_for_every_gpu_that_evidence_names(rule_base:
     assert [len(instance.terms) for instance in cause.instances] == [2, 2]
     (host_cause,) = run(folder, [virtual]).causes
     assert host_cause.instances[0].key.subject == "unnamed"
+
+
+def test_the_gpus_of_a_large_cluster_are_ranked_in_seconds(rule_base: RuleBase) -> None:
+    folder = rule_base(("  prior:", "  explains: [other-link]\n  prior:"))
+    other_cause(folder, ("  explains: [other-link]\n", ""))
+    causes = load_knowledge(folder).causes
+    instances: list[Instance] = []
+    for known in (causes["narrow-link"], causes["other-link"]):
+        (evidence,) = known.evidence
+        findings = [
+            Finding(evidence.written, InstanceKey(f"n{number}", f"n{number}/gpu/0", Subject()), "narrow", (), 1)
+            for number in range(20_000)
+        ]
+        instances += instances_of(known, findings, PRIOR)
+    started = time.monotonic()
+    link_roots(instances)
+    apply_exclusions(instances)
+    assert sum(instance.root is not None for instance in instances) == 20_000
+    assert time.monotonic() - started < 20  # all pairs would be 1.6 billion
 
 
 def test_a_log_without_an_event_counts_as_looked_for(rule_base: RuleBase) -> None:
