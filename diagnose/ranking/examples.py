@@ -10,7 +10,7 @@ from diagnose.knowledge.base import KnownCause
 from diagnose.knowledge.consistency import example_fact
 from diagnose.knowledge.schema import Example
 from diagnose.ranking.diagnosis import diagnose
-from diagnose.ranking.model import ESTABLISHED, RankedCause
+from diagnose.ranking.model import ESTABLISHED, SUSPECTED, RankedCause
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ def _problem(runner: SessionRunner, known: KnownCause, example: Example) -> str 
         return f"evidence {', '.join(absent)} does not match"
     if example.expect == "cause" and probability < ESTABLISHED:
         return f"must reach {ESTABLISHED} and has {probability:.3f}"
-    if example.expect != "cause" and probability >= ESTABLISHED:
-        return f"must stay below {ESTABLISHED} and has {probability:.3f}"
+    limit = SUSPECTED if example.expect == "nothing" else ESTABLISHED
+    if example.expect != "cause" and probability >= limit:
+        return f"must stay below {limit} and has {probability:.3f}"
     if example.expect == "evidence" and not matched:
         return "nothing matches"
     return None
