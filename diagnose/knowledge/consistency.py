@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -11,9 +12,16 @@ from diagnose.facts import Fact
 from diagnose.facts.base import Source, Subject
 from diagnose.knowledge.base import KnownCause
 from diagnose.knowledge.expression import suggestion
-from diagnose.knowledge.schema import CauseFile
+from diagnose.knowledge.schema import CauseFile, Risk
 from diagnose.knowledge.vocabulary import Vocabulary
 from diagnose.knowledge.yaml_file import RuleError, YamlFile
+
+_RISKS_OF_COMMANDS = (
+    (re.compile(r"\b(?:sudo|systemctl) reboot\b|\bshutdown\b|\bpower (?:cycle|off|reset)\b"), Risk.REBOOT),
+    (re.compile(r"--gpu-reset\b|\bnvidia-smi -r\b"), Risk.RESET),
+    (re.compile(r"\brmmod\b|\bmodprobe -r\b"), Risk.DRAIN),
+)
+"""Commands with the least risk that a fix with them has, the worst first."""
 
 MAX_PRIOR_SUM = 0.8
 """What the priors of one symptom's causes may add up to: the rest is `none of these`."""
@@ -24,6 +32,7 @@ def cause_errors(file: YamlFile, written: CauseFile, symptoms: set[str], vocabul
     return [
         *_name_errors(file, written, symptoms),
         *_evidence_errors(file, written),
+        *_risk_errors(file, written),
         *_example_errors(file, written, vocabulary),
     ]
 
@@ -51,6 +60,18 @@ def _evidence_errors(file: YamlFile, written: CauseFile) -> Iterator[RuleError]:
         seen.add(item.id)
     if not any(item.direction == "for" for item in written.evidence):
         yield file.error(("evidence",), "has nothing that speaks for the cause")
+
+
+def _risk_errors(file: YamlFile, written: CauseFile) -> Iterator[RuleError]:
+    """A risk that is understated takes a node from its users without a warning."""
+    for number, fix in enumerate(written.fixes):
+        for pattern, needed in _RISKS_OF_COMMANDS:
+            commands = [step.command for step in fix.steps if step.command and pattern.search(step.command)]
+            if commands and fix.risk.rank < needed.rank:
+                yield file.error(
+                    ("fixes", number, "risk"), f"is `{fix.risk.value}`, but `{commands[0]}` means `{needed.value}`"
+                )
+                break
 
 
 def _example_errors(file: YamlFile, written: CauseFile, vocabulary: Vocabulary) -> Iterator[RuleError]:

@@ -68,6 +68,11 @@ class Risk(StrEnum):
     REBOOT = "reboot"
     HARDWARE = "hardware"
 
+    @property
+    def rank(self) -> int:
+        """0 for the mildest."""
+        return list(Risk).index(self)
+
 
 class Privilege(StrEnum):
     """Who can do it."""
@@ -190,7 +195,8 @@ class Example(Strict):
     name: Text
     facts: tuple[Mapping[str, Any], ...] = Field(min_length=1)
     expect: Literal["cause", "evidence", "nothing"]
-    """`cause`: put forward at 0.5 or above; `evidence`: something matches but it stays below; `nothing`: near miss."""
+    """`cause`: put forward at 0.5 or above; `evidence`: something matches but it stays below; `nothing`: a near miss,
+    which is not put forward at all."""
     evidence: tuple[Identifier, ...] = ()
     """Ids of evidence that must match, for or against."""
 

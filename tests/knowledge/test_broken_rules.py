@@ -13,6 +13,12 @@ from diagnose.knowledge.loader import load_knowledge
 RuleBase = Callable[..., Path]
 
 BROKEN = {
+    "a fix that reboots and calls itself harmless": (
+        "    risk: hardware\n    privilege: root\n    steps:\n      - do: Reseat it\n        command: ",
+        "    risk: drain\n    privilege: root\n    steps:\n      - do: Restart it\n        command: sudo reboot #",
+        "fixes[0].risk",
+        "`sudo reboot` means `reboot`",
+    ),
     "misspelt key": (
         "    strength: strong",
         "    strenght: strong",
