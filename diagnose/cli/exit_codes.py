@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
     UNUSABLE = 2
     """Wrong usage, or no input that can be read at all."""
     INCOMPLETE = 3
-    """An input was only partly read, and nothing was found in the rest."""
+    """An input was only partly read, and nothing at or above `--fail-on` was found in the rest."""
     INTERRUPTED = 130
 
 
@@ -27,8 +27,6 @@ def exit_code(severities: Sequence[str], fail_on: str, unusable: bool, incomplet
     failing = FAIL_ON[FAIL_ON.index(fail_on) : -1]
     if any(severity in failing for severity in severities):
         return ExitCode.CAUSES_FOUND
-    if severities:
-        return ExitCode.NOTHING_FOUND
     if unusable:
         return ExitCode.UNUSABLE
     return ExitCode.INCOMPLETE if incomplete else ExitCode.NOTHING_FOUND
