@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from collectors.base import Block, BlockCollector, Parsed
+from collectors.json_text import items
 from collectors.nccl_test_run import GIGA, Run, number, operation_named, version_of_code
-
-T = TypeVar("T")
 
 
 class NcclTestsJson(BlockCollector):
@@ -45,13 +44,13 @@ class NcclTestsJson(BlockCollector):
 
 
 def _run(block: Block, content: dict[str, Any]) -> Run:
-    arguments = _items(content.get("args"), str)
+    arguments = items(content.get("args"), str)
     run = Run(block.source(), operation_named(next(arguments, "").rsplit("/", 1)[-1]))
     code = content.get("nccl_version")
     if isinstance(code, int) and 1_000 <= code < 1_000_000:
         run.nccl_version = version_of_code(code)
     _devices(run, content.get("config"))
-    for row in _items(content.get("results"), dict):
+    for row in items(content.get("results"), dict):
         _row(run, row)
     average = content.get("average_bus_bandwidth")
     if isinstance(average, dict) and (value := number(str(average.get("bandwidth")))) is not None:
@@ -62,7 +61,7 @@ def _run(block: Block, content: dict[str, Any]) -> Run:
 def _devices(run: Run, config: object) -> None:
     if not isinstance(config, dict):
         return
-    devices = list(_items(config.get("devices"), dict))
+    devices = list(items(config.get("devices"), dict))
     for device in devices:
         host, gpu = device.get("hostname"), device.get("device_info")
         if isinstance(host, str) and host not in run.hosts:
@@ -87,7 +86,3 @@ def _row(run: Run, row: dict[str, Any]) -> None:
             time = group.get("time", group.get("cpu_time"))
             if run.add(size, str(time), str(group.get("alg_bw")), str(group.get("bus_bw"))):
                 run.count_wrong(str(group.get("nwrong")))
-
-
-def _items(value: object, kind: type[T]) -> Iterator[T]:
-    return (item for item in value if isinstance(item, kind)) if isinstance(value, list) else iter(())

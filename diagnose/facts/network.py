@@ -171,8 +171,6 @@ class RdmaCounters(Fact):
     congestion_notifications_handled: int | None = optional("Congestion notifications obeyed (`rp_cnp_handled`)")
     ecn_marked_packets: int | None = optional("Received RoCE packets that carry a congestion mark")
     adaptive_retransmissions: int | None = optional("Adaptive retransmissions of RoCE packets")
-    since_seconds: float | None = optional("Age of the counters, where the source tells it")
-    is_switch: bool | None = optional("The port belongs to a switch")
 
 
 class RdmaRates(Fact):
