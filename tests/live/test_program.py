@@ -19,6 +19,8 @@ from tests.live.test_run import eventually, manifest, processes_with
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY_LIMIT_KILOBYTES = 150 << 10
+LIMIT_SECONDS = 300
+"""Far more than is needed: tests run beside others on busy machines."""
 SCENARIOS = ("degraded-link", "lost-gpu")
 
 
@@ -92,7 +94,7 @@ def test_collect_does_not_mix_a_new_recording_with_an_old_one(tmp_path: Path, te
 
 def test_a_live_analysis_of_this_machine_ends_with_an_exit_code_of_the_contract(temporary: Path) -> None:
     process = program("analyze", "--live", "--format", "json", "--duration", "0.2", temporary=temporary)
-    output, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode in (0, 1, 3), errors
     assert "Traceback" not in errors
     report = json.loads(output)
@@ -101,7 +103,7 @@ def test_a_live_analysis_of_this_machine_ends_with_an_exit_code_of_the_contract(
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    output, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert "Traceback" not in errors
     return process.returncode, output, errors
 
