@@ -1,73 +1,73 @@
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
-from diagnose.analysis.scaling import features
+from diagnose.analysis.scaling import analyse, features
 from diagnose.facts import Source
-from diagnose.facts.training import ScalingEfficiency, TrainingRun
+from diagnose.facts.scaling import ScalingCurve, ScalingMeasurement
+
+SIZES = (1, 2, 4, 8, 16, 32)
 
 
-def run(gpus: int, batch: int, samples: float, **fields: Any) -> TrainingRun:
-    return TrainingRun(
-        sources=(Source(path=f"n{gpus}.log", line=1),),
-        framework="megatron",
-        steps=20,
-        world_size=gpus,
-        global_batch_size=batch,
-        median_samples_per_second=samples,
-        **{"layers": 24, "pipeline_parallel_size": 1, **fields},
-    )
+def measured(truth: Mapping[int, float], seed: int, noise: float = 0.005, repeats: int = 3) -> dict[int, list[float]]:
+    generator = np.random.default_rng(seed)
+    return {
+        gpus: [value * float(np.exp(generator.normal(0, noise))) for _ in range(repeats)]
+        for gpus, value in truth.items()
+    }
 
 
-def efficiency(*runs: TrainingRun) -> ScalingEfficiency:
-    (fact,) = features(runs)
-    assert isinstance(fact, ScalingEfficiency)
-    return fact
+def usl(contention: float, coherency: float) -> dict[int, float]:
+    return {n: 100 * n / (1 + contention * (n - 1) + coherency * n * (n - 1)) for n in SIZES}
 
 
-def test_strong_scaling_compares_the_smallest_and_the_largest_run() -> None:
-    fact = efficiency(run(32, 64, 90.0), run(8, 64, 40.0), run(16, 64, 70.0))
-    assert (fact.mode, fact.from_gpus, fact.to_gpus) == ("strong", 8, 32)
-    assert fact.speedup == pytest.approx(2.25)
-    assert fact.efficiency_ratio == pytest.approx(0.5625)
-    assert (fact.samples_per_gpu, fact.pipeline_bubble_ratio) == (2.0, 0.0)
+def test_efficiency_compares_the_most_with_the_fewest_gpus() -> None:
+    scaling = analyse({2: [200.0], 8: [480.0]})
+    assert (scaling.from_gpus, scaling.to_gpus) == (2, 8)
+    assert scaling.efficiency.estimate == pytest.approx(0.6)
+    assert scaling.efficiency_at(8) == pytest.approx(0.6)
+    assert scaling.ideal(4) == pytest.approx(400.0)
+    assert scaling.amdahl is None
 
 
-def test_weak_scaling_has_a_batch_in_proportion() -> None:
-    assert efficiency(run(8, 64, 40.0), run(32, 256, 152.0)).mode == "weak"
+def test_repeated_measurements_count_by_their_geometric_mean() -> None:
+    assert analyse({1: [90.0, 160.0], 2: [240.0]}).typical(1) == pytest.approx(120.0)
 
 
-def test_interval_holds_the_true_efficiency_at_its_rate() -> None:
-    generator = np.random.default_rng(8)
-    inside = 0
-    for _ in range(200):
-        series = [generator.normal(1.0, 0.03, 30), generator.normal(0.6, 0.02, 30)]
-        runs = [
-            run(gpus, 64, 64 / float(np.median(times)), series=tuple(times))
-            for gpus, times in zip((8, 16), series, strict=True)
-        ]
-        fact = efficiency(*runs)
-        inside += fact.efficiency_low <= 1 / 1.2 <= fact.efficiency_high
-    assert 0.88 <= inside / 200 <= 0.99
+def test_interval_of_the_efficiency_holds_the_truth_at_its_rate() -> None:
+    truth = {1: 100.0, 8: 640.0}
+    found = [analyse(measured(truth, seed, noise=0.02)).efficiency for seed in range(300)]
+    inside = sum(interval.low <= 0.8 <= interval.high for interval in found) / len(found)
+    assert inside >= 0.93
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        run(16, 64, 70.0, layers=48),
-        run(16, 96, 70.0),
-        run(8, 64, 44.0),
-        run(16, 64, 70.0, hidden_size=4096),
-    ],
+    ("contention", "coherency", "word"), [(0.0, 0.0, "linear"), (0.05, 0.0, "contention"), (0.0, 0.004, "coherency")]
 )
-def test_other_models_odd_batches_and_equal_worlds_are_not_compared(other: TrainingRun) -> None:
-    assert features([run(8, 64, 40.0, hidden_size=2048), other]) == []
+def test_known_laws_are_named(contention: float, coherency: float, word: str) -> None:
+    words = [analyse(measured(usl(contention, coherency), seed), "strong").explanation.word for seed in range(20)]
+    assert words.count(word) >= 17
 
 
-def test_deep_pipeline_shows_as_its_bubble() -> None:
-    deep = {"pipeline_parallel_size": 16, "micro_batch_size": 1, "data_parallel_size": 1}
-    fact = efficiency(run(8, 4, 40.0), run(64, 4, 50.0, **deep))
-    assert fact.pipeline_bubble_ratio == pytest.approx(15 / 19)
+@pytest.mark.parametrize("points", [{}, {4: [1.0]}, {1: [1.0], 2: []}, {1: [1.0], 2: [0.0]}, {0: [1.0], 2: [1.0]}])
+def test_points_that_make_no_curve_are_refused(points: dict[int, list[float]]) -> None:
+    with pytest.raises(ValueError, match="throughput"):
+        analyse(points)
+
+
+def measurement(gpus: int, throughput: float, curve: str = "a", path: str = "t.csv") -> ScalingMeasurement:
+    return ScalingMeasurement(
+        sources=(Source(path=path, line=gpus),), curve=curve, gpus=gpus, throughput=throughput, unit="work"
+    )
+
+
+def test_curves_are_kept_apart_and_single_points_left() -> None:
+    facts = [measurement(1, 100), measurement(2, 190), measurement(1, 50, "b"), measurement(2, 60, "b")]
+    curves = features([*facts, measurement(4, 70, "c")])
+    assert [(fact.curve, round(fact.efficiency_ratio, 2)) for fact in curves if isinstance(fact, ScalingCurve)] == [
+        ("a", 0.95),
+        ("b", 0.6),
+    ]
