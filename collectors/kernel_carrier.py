@@ -23,6 +23,7 @@ class _Link:
     lost: int = 0
     gained: int = 0
     up: bool | None = None
+    boot: tuple[str, float] | None = None
 
 
 class CarrierTally:
@@ -62,6 +63,9 @@ class CarrierTally:
             link = self._links[key] = _Link(Count.of(heard))
         else:
             link.count.add(heard)
+        if link.boot != heard.moment.boot:
+            # Each boot opens the interface anew: that it was up before says nothing of a loss.
+            link.boot, link.up = heard.moment.boot, None
         if up:
             link.gained += heard.repeats
         # Drivers print "down" when an interface without a cable is opened: lost is only what was up before.

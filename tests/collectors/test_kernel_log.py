@@ -388,6 +388,16 @@ def test_a_link_that_was_never_up_or_slept_has_lost_nothing() -> None:
     assert facts(asleep, "link-flap") == []
 
 
+def test_a_link_that_comes_up_in_every_boot_has_lost_nothing() -> None:
+    boot = (
+        "[    0.000000] Linux version 6.8.0\n"
+        "[    5.100000] mlx5_core 0000:5e:00.0 ens5np0: Link down\n"
+        "[    9.200000] mlx5_core 0000:5e:00.0 ens5np0: Link up\n"
+        "[ 9000.000000] nouveau 0000:01:00.0: idle\n"
+    )
+    assert facts(boot * 4, "link-flap") == []
+
+
 def test_parameters_of_the_command_line_that_matter_are_kept_once() -> None:
     line = "Command line: BOOT_IMAGE=/vmlinuz ro quiet iommu=pt intel_iommu=on pci=realloc nouveau.modeset=0\n"
     parameters = facts(f"[ 0.0] {line}[ 0.1] Kernel c{line[1:]}", "kernel-parameter")
