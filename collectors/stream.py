@@ -44,6 +44,8 @@ class TextStream:
 
     Attributes:
         not_text: why there is no text to read, known from the start.
+        compressed: whether the input was compressed.
+        listener: is shown every piece of clean text before `chunks` yields it.
         problems: sentences about what could not be read, complete after `chunks` ended.
     """
 
@@ -52,10 +54,11 @@ class TextStream:
     ) -> None:
         """Read the beginning. `taken` is told how many expanded bytes come, and raises ReadError to end the reading."""
         self.problems: list[str] = []
+        self.listener: Callable[[bytes], None] | None = None
         self._source = source
         self._limits = limits or Limits()
         self._taken = taken
-        self._compressed = False
+        self.compressed = False
         self._pieces = self._guarded(self._expanded())
         self._head = self._take_head()
         self.not_text: NotText | None = not_text(self._head)
@@ -68,7 +71,7 @@ class TextStream:
     @property
     def seekable_source(self) -> BinaryIO | None:
         """The source itself, where the expanded bytes are its own bytes and it can be read back and forth."""
-        return None if self._compressed or not self._source.seekable() else self._source
+        return None if self.compressed or not self._source.seekable() else self._source
 
     def raw(self) -> BinaryIO:
         """All expanded bytes as they are, for what is no text; to be read instead of `chunks`."""
@@ -84,13 +87,16 @@ class TextStream:
         encoding = encoding_of(self._head)
         parts = self._whole()
         for chunk in _at_line_ends(parts if encoding is None else self._recoded(parts, encoding)):
-            yield clean(chunk)
+            cleaned = clean(chunk)
+            if self.listener is not None:
+                self.listener(cleaned)
+            yield cleaned
 
     def _expanded(self) -> Iterator[bytes]:
         first = self._source.read(HEAD_BYTES)
         compression = compression_of(first)
         if compression is not None:
-            self._compressed = True
+            self.compressed = True
             yield from expand(self._source, first, compression, self._limits)
             return
         if first:

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "explain": ("diagnose.cli.explain:explain", "Take a cause's probability apart, term by term."),
     "bundle": ("diagnose.cli.bundle:bundle", "Look into a bundle, check it, take names and secrets out of it."),
     "scaling": ("diagnose.cli.scaling:scaling", "Explain how throughput grows with the number of GPUs."),
+    "topology": ("diagnose.cli.topology:topology", "Draw how a machine's GPUs and NICs are connected."),
     "rules": ("diagnose.cli.rules:rules", "List, show, check and test the rules."),
 }
 """Command to where it stands, with the line that help shows, so that help loads none of them."""
