@@ -56,6 +56,7 @@ COMMANDS = {
     "nccl-tests-json": "all_reduce_perf -b 8 -e 8G -f 2 -g 8 -J result.json",
     "nccl-topo-xml": "NCCL_TOPO_DUMP_FILE=topology.xml <the job>",
     "nccl-ras": "ncclras -v",
+    "nccl-ras-json": "ncclras -f json",
     "numactl": "numactl --hardware",
     "nvbandwidth": "nvbandwidth",
     "nvbandwidth-json": "nvbandwidth --json",
