@@ -7,7 +7,7 @@ The dozens of other functions of a server do not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed, share
@@ -58,7 +58,8 @@ class Lspci(BlockCollector):
     def parse(cls, block: Block) -> Parsed:
         """Facts of each device, in the order of the listing."""
         devices = list(_devices(block.lines))
-        facts = [fact for device in devices for fact in _device_facts(block, device)]
+        bridges = {device.secondary_bus: device.bus_id for device in devices if device.secondary_bus is not None}
+        facts = [fact for device in devices for fact in _device_facts(block, device, bridges)]
         facts.extend(_inventory(block, devices))
         return Parsed(_without_repeats(facts))
 
@@ -88,7 +89,7 @@ def _subject(block: Block, device: Device) -> Subject:
     return Subject(host=block.host, bus_id=device.bus_id, gpu_bus_id=device.bus_id if device.is_gpu else None)
 
 
-def _device_facts(block: Block, device: Device) -> Iterator[Fact]:
+def _device_facts(block: Block, device: Device, bridges: Mapping[str, str | None]) -> Iterator[Fact]:
     if not device.matters:
         return
     subject = _subject(block, device)
@@ -108,6 +109,7 @@ def _device_facts(block: Block, device: Device) -> Iterator[Fact]:
             driver_modules=device.driver_modules,
             numa_node=device.numa_node,
             large_bar_assigned=device.large_bar_assigned,
+            upstream_bus_id=bridges.get(device.bus_id.rpartition(":")[0]) if device.bus_id is not None else None,
         )
     if device.responds is False and device.is_gpu and device.line is not None:
         yield GpuUnreachable(

@@ -78,6 +78,8 @@ class Device:
     driver_modules: str | None = None
     numa_node: int | None = None
     large_bar_assigned: bool | None = None
+    secondary_bus: str | None = None
+    """Of a bridge: the bus beneath it, `dddd:bb`."""
     dead_header: bool = False
     link: dict[str, Any] = field(default_factory=dict)
     link_line: Line | None = None
@@ -240,6 +242,12 @@ def _read_numa_node(device: Device, text: str) -> None:
         device.numa_node = int(match[1])
 
 
+def _read_buses(device: Device, text: str) -> None:
+    match = re.search(r"secondary=([0-9a-f]{2})\b", text)
+    if match is not None and device.bus_id is not None:
+        device.secondary_bus = f"{device.bus_id.partition(':')[0]}:{match[1]}"
+
+
 def _read_subsystem(device: Device, text: str) -> None:
     if not device.named:
         device.description = text.partition(":")[2].strip() or None
@@ -260,6 +268,7 @@ _ONCE: Mapping[str, Callable[[Device, str], None]] = {
     "NUMA node": _read_numa_node,
     "Flags": _read_numa_node,
     "Subsystem": _read_subsystem,
+    "Bus": _read_buses,
 }
 """Details by the word before the colon, each at most once for a device (`Flags` of capabilities aside)."""
 

@@ -94,6 +94,7 @@ def _device(system: _System, node: Element, bus_id: str, place: Place) -> Iterat
         is_nic=is_nic(device_class) if device_class else None,
         is_bridge=device_class == "0604" if device_class else None,
         numa_node=place.numa_node,
+        upstream_bus_id=place.bridges[-1] if place.bridges else None,
     )
     speed, width = _SPEED.match(node.get("link_speed")), node.get("link_width")
     if not bus_id.startswith("ffff:") and (speed or width.isdecimal()):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 _EXTENDED = 0x100
 """Extended capabilities begin here; without privilege the kernel shows the first 64 bytes only."""
+_HEADER_TYPE, _SECONDARY_BUS = 0x0E, 0x19
 _AER, _ACS = 0x0001, 0x000D
 _ACS_CONTROL = 6
 _ACS_BITS: Mapping[str, int] = {
@@ -39,6 +40,12 @@ def parse_hexadecimal(text: str | None) -> bytes:
 def responds(data: bytes) -> bool | None:
     """False where configuration space reads as ones; None where it was not read."""
     return set(data[:64]) != {0xFF} if len(data) >= 64 else None
+
+
+def secondary_bus(data: bytes) -> int | None:
+    """The bus beneath a bridge; None for other devices, and for bridges that have none yet."""
+    is_bridge = len(data) > _SECONDARY_BUS and data[_HEADER_TYPE] & 0x7F == 1
+    return data[_SECONDARY_BUS] or None if is_bridge else None
 
 
 def acs(data: bytes) -> dict[str, bool]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from collectors.cpu_lists import parse_cpu_list
 from collectors.live.pci import DEVICES
 from collectors.lspci_device import CLASS_WORDS
-from collectors.pci_configuration import acs, errors, parse_hexadecimal, responds
+from collectors.pci_configuration import acs, errors, parse_hexadecimal, responds, secondary_bus
 from collectors.recorded_interrupts import interrupts
 from collectors.recorded_tree import RecordedTree, RecordedTreeCollector
 from diagnose.facts import Fact, Subject, normalise_bus_id
@@ -42,11 +42,12 @@ class RecordedPci(RecordedTreeCollector):
     def facts(cls, tree: RecordedTree, host: Subject) -> Iterator[Fact]:
         """Each device with what belongs to it, then the host's."""
         gpus: list[str] = []
+        bridges = _bridges(tree)
         for name in tree.names(DEVICES):
             bus_id = normalise_bus_id(name)
             if bus_id is None:
                 continue
-            device = _Device(tree, f"{DEVICES}/{name}", bus_id, host)
+            device = _Device(tree, f"{DEVICES}/{name}", bus_id, host, bridges.get(bus_id.rpartition(":")[0]))
             if device.is_gpu and device.vendor_id == "10de":
                 gpus.append(device.path)
             if not device.is_storage:
@@ -57,13 +58,25 @@ class RecordedPci(RecordedTreeCollector):
         yield from _iommu(tree, host)
 
 
+def _bridges(tree: RecordedTree) -> dict[str, str]:
+    """Bus beneath a bridge, `dddd:bb`, to the bridge."""
+    found = {}
+    for name in tree.names(DEVICES):
+        bus_id = normalise_bus_id(name)
+        bus = secondary_bus(parse_hexadecimal(tree.text(f"{DEVICES}/{name}/config")))
+        if bus_id is not None and bus is not None:
+            found[f"{bus_id.partition(':')[0]}:{bus:02x}"] = bus_id
+    return found
+
+
 class _Device:
     """One device of the tree."""
 
-    def __init__(self, tree: RecordedTree, path: str, bus_id: str, host: Subject) -> None:
+    def __init__(self, tree: RecordedTree, path: str, bus_id: str, host: Subject, upstream: str | None) -> None:
         self.tree = tree
         self.path = path
         self.bus_id = bus_id
+        self.upstream = upstream
         self.class_code = (self._text("class") or "").removeprefix("0x")[:4]
         self.vendor_id = (self._text("vendor") or "").removeprefix("0x") or None
         self.is_gpu = self.class_code[:2] in ("03", "12") and self.vendor_id in _GPU_VENDORS
@@ -95,6 +108,7 @@ class _Device:
             driver=self.tree.target(f"{self.path}/driver"),
             numa_node=node if node is not None and node >= 0 else None,
             large_bar_assigned=self._bars_assigned() if self.is_gpu else None,
+            upstream_bus_id=self.upstream,
         )
         if self.is_gpu and answers is False:
             message = "The configuration space reads as ones"

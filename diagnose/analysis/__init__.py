@@ -13,6 +13,7 @@ from diagnose.analysis import (
     rdma_ports,
     scaling,
     stragglers,
+    topology_features,
     training_runs,
     training_scaling,
 )
@@ -20,7 +21,13 @@ from diagnose.facts import Fact
 
 Feature = Callable[[Sequence[Fact]], list[Fact]]
 
-HOST_FEATURES: tuple[Feature, ...] = (gpu_count.features, rdma_ports.features, stragglers.features, scaling.features)
+HOST_FEATURES: tuple[Feature, ...] = (
+    gpu_count.features,
+    rdma_ports.features,
+    stragglers.features,
+    scaling.features,
+    topology_features.features,
+)
 """Each takes the facts of one host and returns new ones."""
 
 JOB_FEATURES: tuple[Feature, ...] = (

@@ -22,6 +22,7 @@ class PciDevice(Fact):
     driver_modules: str | None = optional("Kernel modules that could drive it, separated by blanks")
     numa_node: int | None = optional("NUMA node that lspci prints")
     large_bar_assigned: bool | None = optional("False when a memory region is unassigned or of size 0")
+    upstream_bus_id: str | None = optional("PCI address of the bridge above, where the source shows the tree")
 
 
 class PciLink(Fact):

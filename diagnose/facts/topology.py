@@ -98,3 +98,32 @@ class PeerBandwidthSummary(Fact):
     ends_elsewhere_to_median_ratio: float | None = optional(
         "Best that each end of the slowest pair reaches with another partner, over the median; the lower of the two"
     )
+
+
+class GpuUplink(Fact):
+    """A link that a GPU shares on its way to the processor. A feature of paths and PCI devices. Subject: the GPU."""
+
+    kind: ClassVar[str] = "gpu-uplink"
+    gpus: int = required("GPUs that share it, this one included")
+    gpu_names: str = required("They, separated by blanks")
+    nics: int = required("NICs that share it")
+    nic_names: str | None = optional("They, separated by blanks")
+    link: str | None = optional("The link in words, e.g. `PCIe 4.0 x16`, where the PCI tree is known")
+    bridge_bus_id: str | None = optional("PCI address of the bridge that it hangs at, where the tree is known")
+    bytes_per_second: float | None = optional("What it carries in one direction, in theory")
+    oversubscription_ratio: float | None = optional("What the GPUs' own ways to it carry together, over it")
+
+
+class PairBandwidthReached(Fact):
+    """A measured pair of GPUs against the narrowest link between them. A feature. Subject: the first GPU."""
+
+    kind: ClassVar[str] = "pair-bandwidth-reached"
+    peer: str = required("The other GPU, by index")
+    connection: str = required("`NV`, `PIX`, `PXB`, `PHB`, `NODE` or `SYS`")
+    narrowest: str = required("The link that limits the pair, in words")
+    link_bytes_per_second: float = required("What it carries in one direction, in theory")
+    achievable_ratio: float | None = optional("Share of that which large copies reach on healthy machines, where known")
+    bytes_per_second: float = required("Measured, per direction")
+    reached_ratio: float = required("Measured over what the link carries")
+    p2p_enabled: bool | None = optional("Whether peer access was switched on for the measurement")
+    concurrent: bool | None = optional("Measured while other pairs were busy")

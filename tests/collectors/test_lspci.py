@@ -70,6 +70,14 @@ def test_a_gpu_is_a_display_controller_and_its_audio_function_is_not() -> None:
     }
 
 
+def test_the_bridge_above_a_device_is_known_where_bridges_tell_their_buses() -> None:
+    text = VERBOSE.replace(
+        "\tNUMA node: 0\n\tCapabilities", "\tBus: primary=17, secondary=18, subordinate=18\n\tCapabilities"
+    )
+    above = {fact.subject.bus_id: fact.values().get("upstream_bus_id") for fact in facts(text, "pci-device")}
+    assert above == {"0000:17:02.0": None, "0000:18:00.0": "0000:17:02.0", "0000:5e:00.0": None}
+
+
 def test_link_capability_and_state_are_read_with_lspci_marks() -> None:
     bridge, gpu = facts(VERBOSE, "pci-link")
     assert bridge.values() == {

@@ -38,6 +38,7 @@ def facts(text: str, kind: str) -> list[Any]:
 def test_a_gpu_has_index_bus_id_and_link() -> None:
     (gpu,) = [fact for fact in facts(SYSTEM, "pci-device") if fact.is_gpu]
     assert (gpu.subject.gpu_index, gpu.subject.gpu_bus_id, gpu.numa_node) == (0, "0000:1a:00.0", 0)
+    assert gpu.upstream_bus_id == "0000:18:00.0"
     (link,) = [fact for fact in facts(SYSTEM, "pci-link") if fact.subject.gpu_index == 0]
     assert link.values() == {"speed_max_gigatransfers_per_second": 32.0, "width_max": 16}
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.pci_configuration import acs, errors, parse_hexadecimal, responds
+from collectors.pci_configuration import acs, errors, parse_hexadecimal, responds, secondary_bus
 from tests.live.trees import configuration_space
 
 
@@ -32,10 +32,20 @@ def test_a_chain_of_capabilities_that_leads_back_ends() -> None:
     assert acs(bytes(data)) == {}
 
 
+def test_a_bridge_names_the_bus_beneath_it_and_other_devices_name_none() -> None:
+    bridge = bytearray(configuration_space(redirect=False)[:64])
+    assert secondary_bus(bytes(bridge)) == 0x1B
+    bridge[0x19] = 0
+    assert secondary_bus(bytes(bridge)) is None
+    assert secondary_bus(b"\xde\x10" + bytes(62)) is None
+    assert secondary_bus(bytes(bridge[:20])) is None
+
+
 @given(st.binary(max_size=600))
 def test_any_bytes_are_survived(data: bytes) -> None:
     acs(data)
     errors(data)
+    secondary_bus(data)
 
 
 @given(st.text(max_size=200))

@@ -130,6 +130,8 @@ def test_devices_of_the_pci_bus(facts: list[Fact]) -> None:
     assert gpu["is_gpu"]
     assert gpu["driver"] == "nvidia"
     assert gpu["large_bar_assigned"]
+    assert gpu["upstream_bus_id"] == PORT
+    assert "upstream_bus_id" not in about(facts, "pci-device", GPUS[1])
     assert about(facts, "pci-link", GPUS[2])["width"] == 8
     assert about(facts, "pci-link", GPUS[2])["width_downgraded"]
     assert only(facts, "gpu-inventory") == {"listed": 8, "tool": "sysfs"}

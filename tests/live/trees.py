@@ -39,9 +39,10 @@ class Tree:
 
 
 def configuration_space(*, redirect: bool) -> bytes:
-    """A bridge's 4096 bytes with AER at 0x100, one bad packet seen, and ACS at 0x148."""
+    """4096 bytes of a bridge above bus 0x1b, with AER at 0x100, one bad packet seen, and ACS at 0x148."""
     data = bytearray(4096)
     data[0:4] = (0x10B5).to_bytes(2, "little") + (0x8764).to_bytes(2, "little")
+    data[0x0E], data[0x19] = 0x01, 0x1B
     data[0x100:0x104] = (0x148 << 20 | 1 << 16 | 0x0001).to_bytes(4, "little")
     data[0x110:0x114] = (1 << 6 | 1 << 13).to_bytes(4, "little")
     data[0x114:0x118] = (1 << 13).to_bytes(4, "little")
