@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def known_error(error: Exception) -> str | None:
     """The sentence for an error that the user can do something about; None for a defect of the program."""
-    from diagnose.engine import EngineUnavailable
+    from diagnose.engine import EngineError, EngineUnavailable
     from diagnose.knowledge.base import KnowledgeError
     from diagnose.simulate.build import BuildError
 
@@ -13,6 +13,8 @@ def known_error(error: Exception) -> str | None:
         return f"the rules cannot be used:\n{error}"
     if isinstance(error, EngineUnavailable | BuildError):
         return str(error)
+    if isinstance(error, EngineError):
+        return f"these inputs are too many for one diagnosis, look at one host at a time with --host ({error})"
     if isinstance(error, MemoryError):
         return "out of memory; analyse fewer files at once"
     if isinstance(error, OSError):
