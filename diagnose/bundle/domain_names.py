@@ -19,7 +19,7 @@ _FULL_NAME = Gated(
     rf"(?<![.@A-Za-z0-9])(?P<name>(?:{_LABEL}\.){{1,8}}(?:{_TOP_LEVELS})|(?:{_LABEL}\.){{2,8}}(?:{_COUNTRIES}))"
     r"(?![A-Za-z0-9_(]|-\w|\.[A-Za-z0-9])",
     flags=re.IGNORECASE,
-    probe=re.compile(rf"\.(?:{_TOP_LEVELS}|{_COUNTRIES})(?![A-Za-z0-9_(])", re.IGNORECASE),
+    probe=re.compile(rf"\.(?:{_TOP_LEVELS}|{_COUNTRIES})(?![a-z0-9_(])"),
 )
 _AT = Gated(
     rf"{START}(?P<user>[A-Za-z0-9_](?:[\w.+-]{{0,63}}))@(?P<host>(?:[A-Za-z0-9-]{{1,63}}\.){{1,8}}[A-Za-z]{{2,24}})(?![\w@])",

@@ -15,7 +15,10 @@ class Piece(NamedTuple):
 
 
 class Gated:
-    """A pattern with hints, one of which is in every text that it matches, or with a probe that matches as often."""
+    """A pattern with hints, one of which is in every text that it matches, or with a probe that finds as much.
+
+    Hints and probe are for text in lower case. With both, either lets the pattern be tried; with neither, it always is.
+    """
 
     def __init__(
         self, pattern: str, *hints: str, flags: re.RegexFlag = re.NOFLAG, probe: re.Pattern[str] | None = None
@@ -25,10 +28,14 @@ class Gated:
         self._probe = probe
 
     def may_match(self, piece: Piece) -> bool:
-        """The cheap look. Hints are in lower case."""
+        """The cheap look."""
+        lower = piece.lower
+        for hint in self._hints:
+            if hint in lower:
+                return True
         if self._probe is not None:
-            return self._probe.search(piece.text) is not None
-        return not self._hints or any(hint in piece.lower for hint in self._hints)
+            return self._probe.search(lower) is not None
+        return not self._hints
 
     def matches(self, piece: Piece) -> Iterator[re.Match[str]]:
         """All matches."""

@@ -16,20 +16,23 @@ _SEPARATED = re.compile(r"[0-9A-Fa-f]{2}([:.-])[0-9A-Fa-f]{2,4}\1[0-9A-Fa-f]{2}"
 """What all of them have that are written with separators."""
 _UUID = Gated(
     rf"{HEX_START}[0-9A-Fa-f]{{7}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}{END}",
-    probe=re.compile(r"[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-"),
+    probe=re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-"),
 )
-_PLAIN_UUID = Gated(rf"[0-9a-f](?<![A-Za-z0-9].)[0-9a-f]{{31}}{END}|[0-9A-F](?<![A-Za-z0-9].)[0-9A-F]{{31}}{END}")
+_PLAIN_UUID = Gated(
+    rf"[0-9a-f](?<![A-Za-z0-9].)[0-9a-f]{{31}}{END}|[0-9A-F](?<![A-Za-z0-9].)[0-9A-F]{{31}}{END}",
+    probe=re.compile("[0-9a-f]{32}"),
+)
 _SHORT_UUID = Gated(
     rf"(?P<prefix>GPU-|MIG-)(?P<digits>[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{0,3}}){END}(?!-?[0-9a-fA-F])", "gpu-", "mig-"
 )
 _PAIRS = Gated(
     rf"{HEX_START}(?<!(?<![0-9A-Za-z])[0-9A-Fa-f]{{2}}[:-].)[0-9A-Fa-f](?P<separator>[:-])[0-9A-Fa-f]{{2}}"
     rf"(?:(?P=separator)[0-9A-Fa-f]{{2}}){{4,}}{END}(?![:-][0-9A-Fa-f])",
-    probe=re.compile(r"[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}\1[0-9A-Fa-f]{2}\1[0-9A-Fa-f]{2}\1"),
+    probe=re.compile(r"[0-9a-f]{2}([:-])[0-9A-Fa-f]{2}\1[0-9A-Fa-f]{2}\1[0-9A-Fa-f]{2}\1"),
 )
 _DOTTED_MAC = Gated(
     rf"{HEX_START}(?<!\..)[0-9A-Fa-f]{{3}}(?:\.[0-9A-Fa-f]{{4}}){{2}}{END}(?!\.)",
-    probe=re.compile(r"[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"),
+    probe=re.compile(r"[0-9a-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"),
 )
 _NAMED_BY_MAC = Gated(r"(?<![A-Za-z0-9])(?:enx|wlx|wwx)(?P<digits>[0-9a-f]{12})(?![0-9a-f])", "enx", "wlx", "wwx")
 _MAC_FIELD = Gated(
@@ -39,7 +42,7 @@ _MAC_FIELD = Gated(
 )
 _QUADS = Gated(
     rf"{HEX_START}(?<!(?<![0-9A-Za-z])[0-9A-Fa-f]{{4}}:.)[0-9A-Fa-f]{{3}}(?::[0-9A-Fa-f]{{4}}){{3}}{END}(?!:)",
-    probe=re.compile(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}:"),
+    probe=re.compile(r"[0-9a-f]{4}:[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}:"),
 )
 _PCI_VENDORS = frozenset(
     ("10de", "15b3", "8086", "1002", "1022", "1000", "10b5", "14e4", "1af4", "1d0f", "11f8", "144d")

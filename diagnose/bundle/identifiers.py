@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import PurePosixPath
 
@@ -26,6 +27,7 @@ FILE_ENDING = re.compile(
 )
 
 
+@lru_cache(100_000)
 def is_replaceable(kind: NameKind, name: str) -> bool:
     """Whether a name that stands where names of this kind stand is one, and one that tells who or which machine."""
     if STAND_IN.fullmatch(name) or not name.strip("._-"):

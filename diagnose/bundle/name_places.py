@@ -35,8 +35,14 @@ class Place(NamedTuple):
     pattern: Gated
 
 
-def _place(kind: NameKind, pattern: str, *hints: str, flags: re.RegexFlag = re.NOFLAG) -> Place:
-    return Place(kind, Gated(pattern, *hints, flags=flags))
+def _place(
+    kind: NameKind,
+    pattern: str,
+    *hints: str,
+    flags: re.RegexFlag = re.NOFLAG,
+    probe: re.Pattern[str] | None = None,
+) -> Place:
+    return Place(kind, Gated(pattern, *hints, flags=flags, probe=probe))
 
 
 _I = re.IGNORECASE
@@ -71,8 +77,8 @@ _SETTINGS_AND_TABLES = (
     _place(
         _H,
         rf"\b(?:host|node|server|machine|instance|peer|endpoint){_KEY_END}{_DIGIT_HOST}",
-        *("host", "node", "server", "machine", "instance", "peer", "endpoint"),
         flags=_I,
+        probe=re.compile(r"(?:host|node|server|machine|instance|peer|endpoint)[\\\"']{0,2}\s*[=:]"),
     ),
     _place(_H, r"name=\"HostName\" value=\"(?P<name>[^\"]+)\"", "hostname"),
     _place(
@@ -91,7 +97,7 @@ _SETTINGS_AND_TABLES = (
         *("rdzv", "master_addr", "init_method", "dist", "coordinator"),
         flags=_I,
     ),
-    _place(_H, rf"(?:kernel/hostname|etc/hostname)\n\|?{_HOST}$", "hostname"),
+    _place(_H, rf"(?:kernel/hostname|etc/hostname)[^\n]*\n\|?{_HOST}$", "hostname"),
 )
 _FABRICS = (
     _place(_H, rf"^(?:\|?(?:\[?[\w,.<>]+\]?:? )?)?{_HOST}:\d+:\d+ \[\d+\] (?=NCCL )", " nccl "),
@@ -100,7 +106,7 @@ _FABRICS = (
     _place(_H, rf"\bCA: {_HOST} (?={_FABRIC_DEVICE})", "ca: "),
     _place(_H, rf"\bMF0;{_HOST}:", "mf0;"),
     _place(_H, rf"\bNode[ _]?desc(?:ription)?[.: =\"]+{_HOST}(?= |$|\")", "desc", flags=_I),
-    _place(_H, rf"node_desc\n\|?{_HOST}(?= |$)", "node_desc"),
+    _place(_H, rf"node_desc[^\n]*\n\|?{_HOST}(?= |$)", "node_desc"),
 )
 _ACCOUNTS = (
     _place(
@@ -111,8 +117,8 @@ _ACCOUNTS = (
         _U,
         rf"(?<![A-Za-z0-9])(?:\w{{0,20}}_)?(?:user|logname|username|user_name|userid|owner|login|run_as|account_name)"
         rf"{_KEY_END}{_USER}",
-        *("user", "logname", "owner", "login", "run_as", "account_name"),
         flags=_I,
+        probe=re.compile(r"(?:user|user_?name|userid|logname|owner|login|run_as|account_name)[\\\"']{0,2}\s*[=:]"),
     ),
     _place(_U, rf"\b(?:uid|gid|auid|euid)=\d+\({_USER}\)", "id="),
     _place(_U, rf"(?<=[ ,])\d+\({_USER}\)(?=[, \n])", "groups="),

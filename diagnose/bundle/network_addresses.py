@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from diagnose.bundle.gated import Gated, Piece
@@ -16,9 +17,8 @@ _IPV4_IN_NAME = Gated(r"(?<![A-Za-z0-9])ip-(?P<address>\d{1,3}(?:-\d{1,3}){3})(?
 _IPV6 = Gated(
     r"(?:(?<![\w:.])|(?<=[G-Zg-z_\])]:))(?P<address>(?=[0-9A-Fa-f:.]{2,45}(?![\w:]))"
     r"(?=[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:)[0-9A-Fa-f:]+(?::\d{1,3}(?:\.\d{1,3}){3})?)(?![\w:])",
-    probe=re.compile(
-        r"(?<![G-Zg-z_:])::[0-9A-Fa-f]|[0-9A-Fa-f]::(?![A-Za-z_])|[0-9A-Fa-f]:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]"
-    ),
+    "::",
+    probe=re.compile(r"[0-9a-f]:[0-9a-f]{1,4}:[0-9a-f]{1,4}:[0-9a-f]"),
 )
 _PROC_TCP = Gated(
     r"(?<![0-9A-F])(?P<local>[0-9A-F]{8}):(?P<port>[0-9A-F]{4}) (?P<remote>[0-9A-F]{8}):(?P<remote_port>[0-9A-F]{4}) "
@@ -26,7 +26,7 @@ _PROC_TCP = Gated(
     "00000000:",
 )
 _PROC_ROUTE = Gated(
-    r"^(?P<before>\|?\S+\t)(?P<to>[0-9A-F]{8})\t(?P<gateway>[0-9A-F]{8})(?=\t)", probe=re.compile(r"\t[0-9A-F]{8}\t")
+    r"^(?P<before>\|?\S+\t)(?P<to>[0-9A-F]{8})\t(?P<gateway>[0-9A-F]{8})(?=\t)", probe=re.compile(r"\t[0-9a-f]{8}\t")
 )
 
 _VERSION_WORD = re.compile(
@@ -40,7 +40,7 @@ _PACKAGE = re.compile(
     re.IGNORECASE,
 )
 _COMPARED_ADDRESS = re.compile(r"(?:ip|addr|address|host|src|dst)[\"')]*\s*[=<>~]=\s*[\"']?$", re.IGNORECASE)
-_LOOK_BACK = 60
+_LOOK_BACK = 32
 _PRIVATE_FIRST = ("10.", "192.168.", "172.", "100.")
 
 
@@ -59,12 +59,17 @@ def _is_version(match: re.Match[str]) -> bool:
     """Whether four numbers are the version of a program or package."""
     start = match.start()
     before = match.string[max(0, start - _LOOK_BACK) : start].rpartition("\n")[2]
-    if _VERSION_WORD.search(before):
-        return not _COMPARED_ADDRESS.search(before)
-    if not _PACKAGE.search(before):
+    if not _ends_like_a_version(before):
         return False
     # Behind a name and a hyphen a private address is more likely than a version.
     return not (before.endswith("-") and match[0].startswith(_PRIVATE_FIRST))
+
+
+@lru_cache(10_000)
+def _ends_like_a_version(before: str) -> bool:
+    if _VERSION_WORD.search(before):
+        return not _COMPARED_ADDRESS.search(before)
+    return _PACKAGE.search(before) is not None
 
 
 class NetworkAddresses:
@@ -72,6 +77,7 @@ class NetworkAddresses:
 
     def __init__(self, pseudonyms: Pseudonyms) -> None:
         self._pseudonyms = pseudonyms
+        self._decimal = lru_cache(100_000)(self._find_decimal)
 
     def replace(self, piece: Piece) -> Piece:
         """The piece with stand-ins."""
@@ -85,7 +91,7 @@ class NetworkAddresses:
         stand_in = self._decimal(match[0])
         return match[0] if stand_in is None or _is_version(match) else stand_in
 
-    def _decimal(self, text: str) -> str | None:
+    def _find_decimal(self, text: str) -> str | None:
         try:
             address = IPv4Address(text)
         except AddressValueError:  # 999.1.1.1, or zeros in front as in versions of a BIOS

@@ -173,7 +173,8 @@ class _Writer:
     def _take_manifest(self, stream: TextStream) -> None:
         text = "".join(self._redactor.pieces(map(_decoded, stream.chunks())))
         try:
-            _, self.manifest = parse_manifest(text)
+            _, found = parse_manifest(text)
+            self.manifest = self._redactor.named(found)
         except BundleError as error:
             self.left_out.append((MANIFEST_NAME, str(error)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from diagnose.bundle.boundaries import with_marks, without_marks
 from diagnose.bundle.common_words import is_common, names_a_device
@@ -56,6 +57,16 @@ class Redactor:
     def text(self, text: str) -> str:
         """A whole text, such as the name of a file."""
         return "".join(self.pieces([text]))
+
+    def named(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """A manifest whose host and user are stand-ins even where they look like words."""
+        found = dict(manifest)
+        if isinstance(host := found.get("host"), str):
+            found["host"] = self._stand_in(NameKind.HOST, host)
+        privileges = found.get("privileges")
+        if isinstance(privileges, dict) and isinstance(user := privileges.get("user"), str):
+            found["privileges"] = {**privileges, "user": self._stand_in(NameKind.USER, user)}
+        return found
 
     def _names(self, piece: Piece) -> Piece:
         piece = self._domain_names.replace(piece)
