@@ -49,7 +49,8 @@ def write_log(folder: Path, seconds: np.ndarray, batch: int = 512, pipeline: int
     lines = [f"  {name} {'.' * (48 - len(name))} {value}" for name, value in layout.items()]
     lines += [
         f" iteration {step + 1:8d}/   90000 | consumed samples: {batch * (step + 1):12d} | "
-        f"elapsed time per iteration (ms): {1000 * value:.1f} | learning rate: 1.000E-04 | global batch size: {batch:5d} | lm loss: 2.0E+00 |"
+        f"elapsed time per iteration (ms): {1000 * value:.1f} | learning rate: 1.000E-04 | "
+        f"global batch size: {batch:5d} | lm loss: 2.0E+00 |"
         for step, value in enumerate(seconds)
     ]
     (folder / f"n{gpus}.log").write_text("\n".join(lines) + "\n")
