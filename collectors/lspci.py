@@ -129,6 +129,7 @@ def _inventory(block: Block, devices: Sequence[Device]) -> Iterator[Fact]:
     gpus = [device for device in devices if device.is_gpu]
     vendors = {device.vendor_id for device in gpus}
     chosen = [device for device in gpus if device.vendor_id == ("10de" if "10de" in vendors else device.vendor_id)]
+    chosen = _physical(chosen)
     whole = any(device.device_class == "Host bridge" for device in devices)
     picked = block.command is not None and _SELECTED.search(block.command) is not None
     left_out = block.truncated or any(_LEFT_OUT.match(line.text) for line in block.lines)
@@ -137,6 +138,16 @@ def _inventory(block: Block, devices: Sequence[Device]) -> Iterator[Fact]:
     yield GpuInventory(
         subject=block.subject(), sources=(block.source(chosen[0].line),), listed=len(chosen), tool="lspci"
     )
+
+
+def _physical(gpus: Sequence[Device]) -> list[Device]:
+    """GPUs without virtual functions: those stand on the bus of a like device at 00.0, which they are parts of."""
+    owners = {(gpu.bus_id[:-4], gpu.description) for gpu in gpus if gpu.bus_id and gpu.bus_id.endswith("00.0")}
+    return [
+        gpu
+        for gpu in gpus
+        if gpu.bus_id is None or gpu.bus_id.endswith("00.0") or (gpu.bus_id[:-4], gpu.description) not in owners
+    ]
 
 
 def _without_repeats(facts: Sequence[Fact]) -> list[Fact]:

@@ -9,6 +9,7 @@ from diagnose.analysis import (
     gpu_count,
     hangs,
     nccl_comparison,
+    nccl_versions,
     pipeline_stages,
     rdma_ports,
     scaling,
@@ -32,6 +33,7 @@ HOST_FEATURES: tuple[Feature, ...] = (
 
 JOB_FEATURES: tuple[Feature, ...] = (
     nccl_comparison.features,
+    nccl_versions.features,
     training_runs.features,
     training_scaling.features,
     scaling.features_of_job,

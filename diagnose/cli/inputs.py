@@ -47,7 +47,8 @@ class Analysis:
     @property
     def incomplete(self) -> bool:
         """Whether a part of the inputs is missing from the diagnosis."""
-        return any(item.status in (Status.PARTIAL, Status.UNREADABLE) for item in self.inputs)
+        unread = any(item.status in (Status.PARTIAL, Status.UNREADABLE) for item in self.inputs)
+        return unread or bool(self.diagnosis.problems)
 
 
 def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None, live: Path | None = None) -> Analysis:

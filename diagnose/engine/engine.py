@@ -105,6 +105,8 @@ def _confirmed(query: Query, match: Indices, flat: Mapping[int, FlatFact]) -> bo
 
 def _combine(plan: RulePlan, found: Mapping[str, set[Indices]], facts: Sequence[Fact], kinds: set[str]) -> list[Match]:
     """Join the queries of a rule: every combination of matched facts, with the facts counted for it."""
+    if any(pattern.kind not in kinds for pattern in plan.rule.matched):
+        return []
     if any(pattern.looked is not None and pattern.looked not in kinds for pattern in plan.rule.counted):
         return []
     aliases = [pattern.alias for pattern in plan.rule.matched]

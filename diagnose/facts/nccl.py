@@ -17,6 +17,20 @@ class NcclVersion(Fact):
     ranks: int = required("Ranks (or lines) that report it")
 
 
+class NcclVersionSpread(Fact):
+    """Versions over the hosts of a job. A feature of its nccl-version facts."""
+
+    kind: ClassVar[str] = "nccl-version-spread"
+    few_per_host: ClassVar[bool] = True
+    hosts: int = required("Hosts that tell their version")
+    versions: int = required("Different versions")
+    usual_version: str = required("The version of most hosts")
+    odd_version: str | None = optional("The version of fewest hosts, where there are several")
+    odd_host: str | None = optional("A host with the odd version")
+    cuda_builds: int = required("Different CUDA versions that the library was built with")
+    cuda_build_names: str | None = optional("Those CUDA versions, separated by blanks")
+
+
 class NcclCommunicator(Fact):
     """What a log shows of the job as a whole."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnose.analysis import host_features, job_features
+from diagnose.engine import EngineError, EngineUnavailable
 from diagnose.engine.session import Session, SessionRunner
 from diagnose.facts import UNNAMED_HOST, Fact
 from diagnose.knowledge.base import KnowledgeBase, KnownCause
@@ -25,11 +26,18 @@ def diagnose(runner: SessionRunner, facts: Sequence[Fact], asserted: Iterable[st
     asserted = tuple(asserted)
     hosts = facts_by_host(facts)
     known_facts = {host: [*own, *host_features(own)] for host, own in hosts.items()}
-    sessions = {host: runner.run_host(own) for host, own in known_facts.items()}
     everything = [fact for own in known_facts.values() for fact in own]
-    job = runner.run_job([*everything, *job_features(everything)])
+    problems: list[str] = []
+    sessions = [
+        session
+        for host, own in known_facts.items()
+        if (session := _attempt(runner.run_host, own, host, problems)) is not None
+    ]
+    job = _attempt(runner.run_job, [*everything, *job_features(everything)], "the job as a whole", problems)
     scaled = priors(knowledge, asserted)
-    scopes = _Scopes(_Scope.of([*sessions.values()], knowledge.vocabulary), _Scope.of([job], knowledge.vocabulary))
+    scopes = _Scopes(
+        _Scope.of(sessions, knowledge.vocabulary), _Scope.of([] if job is None else [job], knowledge.vocabulary)
+    )
     instances: list[Instance] = []
     for known in knowledge.causes.values():
         used = scopes.of(known).sessions
@@ -47,11 +55,25 @@ def diagnose(runner: SessionRunner, facts: Sequence[Fact], asserted: Iterable[st
     put_forward = [cause for cause in ranked if cause.put_forward]
     return Diagnosis(
         hosts=tuple(hosts),
-        symptoms=[_symptom_state(knowledge, symptom, asserted, [*sessions.values()]) for symptom in knowledge.symptoms],
+        symptoms=[_symptom_state(knowledge, symptom, asserted, sessions) for symptom in knowledge.symptoms],
         causes=put_forward,
         considered=[cause for cause in ranked if not cause.put_forward],
         checks=_checks(knowledge, put_forward, asserted, scaled, scopes),
+        problems=tuple(problems),
     )
+
+
+def _attempt(
+    run: Callable[[Sequence[Fact]], Session], facts: Sequence[Fact], name: str, problems: list[str]
+) -> Session | None:
+    """A session, or None where a rule cannot be run on these facts: the other hosts are still diagnosed."""
+    try:
+        return run(facts)
+    except EngineUnavailable:
+        raise
+    except EngineError as error:
+        problems.append(f"{name} was not diagnosed: {error}")
+        return None
 
 
 def facts_by_host(facts: Sequence[Fact]) -> dict[str, list[Fact]]:

@@ -157,3 +157,5 @@ class Diagnosis:
     considered: Sequence[RankedCause]
     """All others, for `explain`."""
     checks: Sequence[NextCheck]
+    problems: Sequence[str] = ()
+    """What could not be diagnosed, one sentence each."""

@@ -44,6 +44,7 @@ def build_report(
         symptoms=tuple(_symptom(knowledge, state) for state in diagnosis.symptoms if state.detected or state.asserted),
         causes=tuple(report_cause(cause) for cause in diagnosis.causes),
         checks=tuple(_check(check) for check in diagnosis.checks),
+        problems=tuple(diagnosis.problems),
     )
 
 

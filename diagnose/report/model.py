@@ -141,3 +141,4 @@ class Report(_Part):
     symptoms: tuple[ReportSymptom, ...]
     causes: tuple[ReportCause, ...]
     checks: tuple[ReportCheck, ...]
+    problems: tuple[str, ...] = Field(default=(), description="What could not be diagnosed")

@@ -33,6 +33,9 @@ def write_text(report: Report, stream: TextIO, top: int | None = None) -> None:
     if report.checks:
         paper.line()
         _write_check(paper, report.checks[0])
+    for problem in report.problems:
+        paper.line()
+        paper.paragraph(f"Not diagnosed: {problem}", indent="    ", first="", style="yellow")
     paper.line()
     _write_inputs(paper, report.inputs)
 
@@ -47,6 +50,8 @@ def _answer(report: Report) -> str:
         return f"Nothing certain. Best suspicion: {first.title} on {_subjects(first)} ({_percent(first.probability)})."
     if not any(item.kind for item in report.inputs):
         return "Nothing was recognised, so nothing can be said."
+    if report.problems:
+        return "Nothing found in what could be diagnosed; see below what could not."
     return "Nothing found: nothing in these inputs speaks for a known cause."
 
 

@@ -266,3 +266,11 @@ def test_the_healthy_machine_shows_eight_answering_gpus_and_no_errors(corpus: Pa
     assert facts(text, "gpu-inventory")[0].values()["listed"] == 8
     assert facts(text, "pci-aer") + facts(text, "gpu-unreachable") == []
     assert opened(LspciTree, (folder / "lspci-tree.txt").read_text())
+
+
+def test_virtual_functions_are_parts_of_a_gpu_and_not_counted() -> None:
+    rows = ["00:00.0 Host bridge: Intel Corporation Device 09a2 (rev 04)"]
+    rows += [f"41:00.{function} 3D controller: NVIDIA Corporation GA102GL [A40] (rev a1)" for function in (0, 4, 5)]
+    rows += ["41:01.0 3D controller: NVIDIA Corporation GA102GL [A40] (rev a1)"]
+    rows += ["81:00.0 3D controller: NVIDIA Corporation GA102GL [A40] (rev a1)"]
+    assert [fact.values()["listed"] for fact in facts("\n".join(rows), "gpu-inventory")] == [2]

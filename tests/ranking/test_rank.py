@@ -225,3 +225,10 @@ def test_a_log_without_an_event_counts_as_looked_for(rule_base: RuleBase) -> Non
     without, with_log = (run(folder, [link(0, 8), load(0), *extra]).causes[0] for extra in ([], [log]))
     assert [item.evidence.id for item in without.unseen] == ["again"]
     assert ([item.evidence.id for item in with_log.unseen], with_log.looked) == ([], ["No Xid 79"])
+
+
+def test_a_host_that_the_engine_refuses_is_named_and_the_others_are_diagnosed(rule_base: RuleBase) -> None:
+    bad = load(0, "bad").model_copy(update={"gpu_utilization_ratio": float("nan")})
+    diagnosis = run(rule_base(), [link(0, 8, "bad"), bad, link(0, 8, "good"), load(0, "good")])
+    assert [item.key.subject for item in diagnosis.causes[0].instances] == ["good/gpu/0"]
+    assert [problem.partition(":")[0] for problem in diagnosis.problems] == ["bad was not diagnosed"]
