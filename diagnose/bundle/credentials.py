@@ -58,10 +58,12 @@ _PLACES = (
         *("authorization", "x-", "cookie"),
         flags=re.IGNORECASE,
     ),
-    Gated(r"(?P<before>\bipmi(?:tool|util|power|console)\b[^\n|;]*?\s-[PpK][ \t]*)[^\s\"']+", "ipmi"),
+    Gated(r"(?P<before>\bipmi(?:tool|util|power|console)\b[^\n|;]{0,300}?\s-[PpK][ \t]*)[^\s\"']+", "ipmi"),
     Gated(r"(?P<before>\bsshpass\s+-p[ \t]*)[\"']?[^\s\"']+", "sshpass"),
-    Gated(r"(?P<before>\b(?:mysql|mysqldump|mariadb|mysqladmin)\b[^\n|;]*?\s-p)[^\s\"']+", "mysql", "mariadb"),
-    Gated(r"(?P<before>\b(?:docker|podman|nerdctl|helm)\s+(?:registry\s+)?login\b[^\n|;]*?\s-p[ \t]+)\S+", " login"),
+    Gated(r"(?P<before>\b(?:mysql|mysqldump|mariadb|mysqladmin)\b[^\n|;]{0,300}?\s-p)[^\s\"']+", "mysql", "mariadb"),
+    Gated(
+        r"(?P<before>\b(?:docker|podman|nerdctl|helm)\s+(?:registry\s+)?login\b[^\n|;]{0,300}?\s-p[ \t]+)\S+", " login"
+    ),
     Gated(r"(?P<before>(?<![\w-])(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:@/\"']+:)[^\s\"'@]+", "-u", "-user"),
 )
 """Places of a secret: what stands before it is group `before`, and it is all the rest."""
@@ -114,13 +116,15 @@ class Credentials:
             if self._within_key:
                 end = _KEY_END.search(text, at)
                 stop = end.start() if end else len(text)
-                # Lines stay lines, so that what follows keeps its line numbers.
-                lines = text.count("\n", at, stop)
-                kept.append("\n" * lines)
-                self._key_lines += lines
-                at = stop
                 # A text that only mentions how keys begin must not lose all that follows.
-                self._within_key = end is None and self._key_lines < _LONGEST_KEY_LINES
+                while (line_end := text.find("\n", at, stop)) >= 0 and self._key_lines < _LONGEST_KEY_LINES:
+                    # Lines stay lines, so that what follows keeps its line numbers.
+                    kept.append("\n")
+                    self._key_lines += 1
+                    at = line_end + 1
+                over = self._key_lines >= _LONGEST_KEY_LINES
+                at = at if over else stop
+                self._within_key = end is None and not over
             else:
                 begin = _KEY_BEGIN.search(text, at)
                 kept.append(text[at : begin.end() if begin else len(text)])

@@ -153,7 +153,11 @@ _SERIALS = (
         ),
         flags=_I,
     ),
-    _place(_S, r"nvmlDeviceGet\w*Serial\w*\"[^\n]*?\"value\": *\"(?P<name>[A-Za-z0-9][\w.-]{4,})\"", "nvmldeviceget"),
+    _place(
+        _S,
+        r"nvmlDeviceGet\w{0,40}Serial\w{0,40}\"[^\n]{0,300}?\"value\": *\"(?P<name>[A-Za-z0-9][\w.-]{4,})\"",
+        "nvmldeviceget",
+    ),
     _place(_S, r"^/dev/(?:ng|nvme)\S+ +(?:/dev/\S+ +)?(?P<name>[A-Z0-9][A-Z0-9_-]{7,19})(?= )", "/dev/n"),
     _place(_S, r"\b(?:nvme|ata|scsi|wwn|usb)-\w+[_-](?P<name>[A-Z0-9]{10,20})(?=\W|_|$)", "by-id"),
 )
@@ -172,7 +176,7 @@ PLACES: tuple[Place, ...] = (
     *(*_ACCOUNTS, *_SERIALS, *_DOMAINS),
 )
 _HOSTS_LINE = re.compile(
-    r"^\|?(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f:]*:[0-9A-Fa-f:]+)[ \t]+(?P<names>[A-Za-z0-9][\w. \t-]*)"
+    r"^\|?(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{2,45})[ \t]+(?P<names>[A-Za-z0-9][\w. \t-]*)"
 )
 _BRACKETS = re.compile(r"^(?P<front>[A-Za-z][\w.-]*)\[(?P<ranges>[\d,-]+)\](?P<back>[\w.-]*)$")
 _RANGE_LIMIT = 10_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, IPv6Network
 
 from diagnose.bundle.gated import Gated, Piece
 from diagnose.bundle.pseudonyms import Pseudonyms
@@ -16,7 +16,7 @@ _IPV4 = Gated(
 _IPV4_IN_NAME = Gated(r"(?<![A-Za-z0-9])ip-(?P<address>\d{1,3}(?:-\d{1,3}){3})(?![\d-])", "ip-")
 _IPV6 = Gated(
     r"(?:(?<![\w:.])|(?<=[G-Zg-z_\])]:))(?P<address>(?=[0-9A-Fa-f:.]{2,45}(?![\w:]))"
-    r"(?=[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:)[0-9A-Fa-f:]+(?::\d{1,3}(?:\.\d{1,3}){3})?)(?![\w:])",
+    r"(?=[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:)[0-9A-Fa-f:]+(?::\d{1,3}(?:\.\d{1,3}){3})?)(?![\w:]|\.\d)",
     "::",
     probe=re.compile(r"[0-9a-f]:[0-9a-f]{1,4}:[0-9a-f]{1,4}:[0-9a-f]"),
 )
@@ -29,6 +29,7 @@ _PROC_ROUTE = Gated(
     r"^(?P<before>\|?\S+\t)(?P<to>[0-9A-F]{8})\t(?P<gateway>[0-9A-F]{8})(?=\t)", probe=re.compile(r"\t[0-9a-f]{8}\t")
 )
 
+_IPV6_NETWORKS = tuple(map(IPv6Network, ("2000::/3", "fc00::/7", "fe80::/9", "ff00::/8", "64:ff9b::/96")))
 _VERSION_WORD = re.compile(
     r"(?:\bversion|\bver|driver|firmware|\bfw|\brev(?:ision)?|\brelease|\bofed|\bbuild|\bbios|==|>=|<=|~=|\bv)"
     r"(?:[ _-]?(?:version|ver|rev))?[\"']?\s*[:=(]?\s*[\"']?v?$",
@@ -108,8 +109,8 @@ class NetworkAddresses:
             address = IPv6Address(text)
         except AddressValueError:
             return match[0]
-        if int(address) < 1 << 16:  # loopback, unspecified, and what is no address but two words around colons
-            return match[0]
+        if address.ipv4_mapped is None and not any(address in network for network in _IPV6_NETWORKS):
+            return match[0]  # loopback, unspecified, and names of C++ such as c10d::add
         if address.ipv4_mapped is not None:
             if _stays(address.ipv4_mapped):
                 return match[0]
