@@ -47,7 +47,8 @@ def analyze(
     """Rank the causes that files, folders, archives, standard input (-), or this machine (--live) speak for.
 
     Formats are recognised by content: nvidia-smi in all its forms, kernel logs, lspci, NCCL logs and nccl-tests,
-    numactl, lscpu, pasted terminals with several outputs in one file, compressed with gz, zst, xz or bz2.
+    numactl, lscpu, pasted terminals with several outputs in one file, compressed with gz, zst, xz or bz2, and in
+    tar or zip archives, such as bundles and sosreports.
     """
     if explained is not None:
         from diagnose.cli.explain import explain_cause
