@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import re
 
+from diagnose.printable import printable
+
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _SHOWN_CHARACTERS = 300
 
 
 def shown(name: str) -> str:
-    """The name with everything that does not print as `\\x..` or `\\u....`: control characters, marks that turn the
-    direction of writing, bytes that are no UTF-8. Very long names are shortened in the middle."""
-    text = "".join(letter if letter.isprintable() else _escaped(letter) for letter in name)
+    """The name with everything that does not print escaped. Very long names are shortened in the middle."""
+    text = printable(name)
     if len(text) > _SHOWN_CHARACTERS:
         text = f"{text[: _SHOWN_CHARACTERS // 2]}…{text[-_SHOWN_CHARACTERS // 2 :]}"
     return text
-
-
-def _escaped(letter: str) -> str:
-    code = ord(letter)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that did not decode
-        return f"\\x{code - 0xDC00:02x}"
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 class MemberPath(str):

@@ -12,6 +12,7 @@ from types import FrameType
 import click
 
 from diagnose.cli.exit_codes import ExitCode
+from diagnose.cli.output import remark
 
 _BUNDLE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path, exists=True))
 
@@ -71,8 +72,8 @@ def redact(path: Path, output: Path, key_file: Path | None) -> ExitCode:
         key = read_key(key_file) if key_file is not None else None
         done = write_redacted(path, output, key, progress)
     for left_out, why in done.left_out:
-        click.echo(f"left out: {left_out}: {why}", err=True)
-    click.echo(f"{output}: {done.files:,} files", err=True)
+        remark(f"left out: {left_out}: {why}")
+    remark(f"{output}: {done.files:,} files")
     return ExitCode.NOTHING_FOUND
 
 

@@ -11,7 +11,7 @@ import click
 
 from diagnose.cli.durations import duration as length_of_time
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
-from diagnose.cli.output import standard_output
+from diagnose.cli.output import remark, standard_output
 
 if TYPE_CHECKING:
     from collectors.live.record import Machine, Record
@@ -61,7 +61,7 @@ def check(style: Literal["text", "json"], fail_on: str, duration: float, time_li
         else:
             stream.write(verdict(report, record, code, simulated=recorded.simulated is not None) + "\n")
     if style == "json" and recorded.simulated is not None:
-        click.echo(f"Simulated: {recorded.simulated}", err=True)
+        remark(f"Simulated: {recorded.simulated}")
     return code
 
 

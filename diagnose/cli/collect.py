@@ -12,6 +12,7 @@ import click
 from diagnose.cli.durations import duration as duration_type
 from diagnose.cli.durations import interval as interval_type
 from diagnose.cli.exit_codes import ExitCode
+from diagnose.cli.output import remark
 
 _BUNDLE_ENDING = ".tar.zst"
 
@@ -70,9 +71,9 @@ def collect(
     folder = _new_folder(target.with_name(f"{target.name}.partial") if packed else target)
     record, stopped = record_machine(folder, recorded, window_of(duration, interval), symptoms, verbose=True)
     for sentence in lacks(record):
-        click.echo(f"Not read: {sentence}", err=True)
+        remark(f"Not read: {sentence}")
     if recorded.simulated is not None:
-        click.echo(f"Simulated: {recorded.simulated}", err=True)
+        remark(f"Simulated: {recorded.simulated}")
     if packed:
         _pack(folder, target, key)
     click.echo(str(target))
@@ -97,7 +98,7 @@ def _pack(folder: Path, target: Path, key: bytes | None) -> None:
     try:
         if key is None:
             write_bundle(folder, target)
-            click.echo(NOT_REDACTED, err=True)
+            remark(NOT_REDACTED)
         else:
             with Progress(sys.stderr) as progress:
                 redact(folder, target, key, progress)

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
-from diagnose.cli.output import standard_output
+from diagnose.cli.output import remark, standard_output
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -70,14 +70,14 @@ def explain_cause(
 
     analysis = run_analysis(paths, symptoms, host, live)
     for path, detail in analysis.unreadable():
-        click.echo(f"{path}: {detail}", err=True)
+        remark(f"{path}: {detail}")
     diagnosis = analysis.diagnosis
     ranked = next((item for item in (*diagnosis.causes, *diagnosis.considered) if item.cause_id == cause_id), None)
     with standard_output() as stream:
         if ranked is None and style == "json":
             stream.write("null\n")
         elif ranked is None:
-            click.echo(f"Nothing in these inputs speaks for or against {cause_id}. What would:", err=True)
+            remark(f"Nothing in these inputs speaks for or against {cause_id}. What would:")
             write_knowledge(known, stream)
         elif style == "json":
             write_model(report_cause(ranked), stream)

@@ -16,6 +16,7 @@ from collectors.live.record import Machine, Record, RecorderReport
 from collectors.live.run import Collection, passive_recorders, stopping_on_signals
 from diagnose import __version__
 from diagnose.cli.durations import SHORTEST_INTERVAL_SECONDS
+from diagnose.cli.output import remark
 from diagnose.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def record_machine(
         def changed(report: RecorderReport) -> None:
             done = sum(item.status is not RecorderStatus.RUNNING for item in record.recorders)
             if verbose:
-                click.echo(_line(report), err=True)
+                remark(_line(report))
             else:
                 progress(f"reading the machine, {done} of {len(record.recorders)} parts done")
 
@@ -77,7 +78,7 @@ def recording(duration_seconds: float) -> Iterator[Path]:
         if stopped:
             raise KeyboardInterrupt
         if recorded.simulated is not None:
-            click.echo(f"Simulated: {recorded.simulated}", err=True)
+            remark(f"Simulated: {recorded.simulated}")
         yield folder
 
 

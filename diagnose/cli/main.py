@@ -11,7 +11,8 @@ import click
 
 from diagnose import __version__
 from diagnose.cli.exit_codes import ExitCode
-from diagnose.cli.output import accept_every_character, standard_output
+from diagnose.cli.output import accept_every_character, remark, standard_output
+from diagnose.printable import printable_lines
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "analyze": ("diagnose.cli.analyze:analyze", "Rank the causes that files, folders or a paste speak for."),
@@ -104,6 +105,7 @@ def main() -> NoReturn:
     except click.exceptions.Abort:
         code = _interrupted()
     except click.ClickException as error:
+        error.message = printable_lines(error.message)
         error.show()
         code = ExitCode.UNUSABLE
     except KeyboardInterrupt:
@@ -114,7 +116,7 @@ def main() -> NoReturn:
 
 
 def _interrupted() -> ExitCode:
-    click.echo("Interrupted.", err=True)
+    remark("Interrupted.")
     return ExitCode.INTERRUPTED
 
 
@@ -129,7 +131,7 @@ def _unexpected(error: Exception) -> ExitCode:
             trace = trace.tb_next
         place = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
         message = f"internal error: {type(error).__name__}: {error}{place}; please report it with the input if you can"
-    click.echo(f"diagnose: {message}", err=True)
+    remark(f"diagnose: {message}")
     return ExitCode.UNUSABLE
 
 

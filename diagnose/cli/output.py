@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+import click
+
+from diagnose.printable import printable_lines
+
 
 def accept_every_character() -> None:
     """Names of files and lines of logs may hold what the terminal's encoding lacks: such characters are escaped."""
@@ -28,3 +32,8 @@ def standard_output() -> Iterator[TextIO]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise
+
+
+def remark(text: str) -> None:
+    """A sentence beside the answer, on standard error. It may quote names of files and texts of inputs."""
+    click.echo(printable_lines(text), err=True)

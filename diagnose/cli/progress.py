@@ -6,6 +6,8 @@ import time
 from types import TracebackType
 from typing import TextIO
 
+from diagnose.printable import printable
+
 _QUIET_SECONDS = 1.0
 _INTERVAL_SECONDS = 0.2
 _INTERVAL_WITHOUT_TERMINAL_SECONDS = 10.0
@@ -29,6 +31,7 @@ class Progress:
         if now < self._next:
             return
         self._shown = True
+        activity = printable(activity)
         if self._terminal:
             self._next = now + _INTERVAL_SECONDS
             self._stream.write(f"\r\x1b[K{activity[:78]}")

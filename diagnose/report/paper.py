@@ -9,6 +9,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+from diagnose.printable import printable, printable_lines
+
 PIPE_WIDTH = 100
 MAX_WIDTH = 120
 
@@ -24,14 +26,16 @@ class Paper:
         )
 
     def line(self, text: str = "", style: str = "") -> None:
-        """One line as it is, never wrapped: a command must stay in one piece."""
-        self._console.print(Text(text, style=style), no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
+        """One line, never wrapped: a command must stay in one piece. What does not print is escaped."""
+        self._console.print(
+            Text(printable(text), style=style), no_wrap=True, overflow="ignore", crop=False, soft_wrap=True
+        )
 
     def paragraph(self, text: str, indent: str = "", first: str | None = None, style: str = "") -> None:
-        """Wrapped text; `first` begins the first line and `indent` the others."""
+        """Wrapped text, in which line ends are blanks; `first` begins the first line and `indent` the others."""
         start = indent if first is None else first
         wrapped = textwrap.wrap(
-            text,
+            printable_lines(text),
             max(self.width, len(indent) + 20),
             initial_indent=start,
             subsequent_indent=indent,

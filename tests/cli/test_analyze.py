@@ -366,3 +366,19 @@ def test_a_terminal_of_40_columns_gets_wrapped_text_and_whole_commands(demo: sub
     commands = [line.strip() for line in demo.stdout.splitlines() if line.lstrip().startswith("$ ")]
     assert commands
     assert all(command in narrow for command in commands)
+
+
+def test_neither_names_of_files_nor_arguments_command_the_terminal(tmp_path: Path) -> None:
+    name = "\x1b]0;taken\x07\x1b[2J\n.txt"
+    (tmp_path / name).write_text("in no format\n")
+    (tmp_path / f"log{name}").write_text(XID)
+    missing = tmp_path / f"missing{name}"
+    for arguments in (
+        ("analyze", tmp_path, missing),
+        ("explain", "gpu-fell-off-bus", missing),
+        ("analyze", f"--{name}"),
+    ):
+        done = run(*arguments)
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "\x07" not in done.stdout + done.stderr
+        assert "\\x1b]0;taken\\x07" in done.stdout + done.stderr
