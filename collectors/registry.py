@@ -72,6 +72,7 @@ from collectors.recorded_processes import RecordedProcesses
 from collectors.recorded_services import RecordedServices
 from collectors.rocm_smi import RocmSmiJson, RocmSmiText
 from collectors.scaling_table import ScalingTable
+from collectors.slurm_topology import SlurmJobNodes, SlurmTopology
 from collectors.superbench_gpu import GpuCopy, GpuStream
 from collectors.systemctl_show import SystemctlShow
 from collectors.torch_all_reduce import TorchAllReduce
@@ -132,6 +133,7 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     RdmaSysfs,
     Ibswinfo,
     Ibnetdiscover,
+    SlurmTopology,
     EthtoolSettings,
     EthtoolDriver,
     EthtoolRings,
@@ -165,4 +167,5 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     DcgmLog,
     TrainingLog,
     JobExit,
+    SlurmJobNodes,
 )

@@ -15,6 +15,7 @@ from collectors.cells import cells
 from diagnose.facts.scaling import ScalingMeasurement
 
 _MOST_ROWS = 10_000
+_LONGEST_HEADER = 500
 _MOST_GPUS = 1_000_000
 _GPUS = re.compile(
     r"^(?:(?:num|number|n|no|total|count)[ _-]?(?:of[ _-]?)?)?(?:gpus|devices|accelerators)$"
@@ -84,16 +85,16 @@ class ScalingTable(BlockCollector):
     """One fact for each row of a table with at least two numbers of GPUs."""
 
     kind: ClassVar[str] = "scaling-table"
+    # The columns with the number of GPUs; `n` stands beside throughput only.
     literals: ClassVar[tuple[bytes, ...]] = (
-        b"hroughput", b"HROUGHPUT", b"per_s", b"amples", b"okens/s", b"tok/s", b"mages", b"mg/s", b"imgs/", b"it/s",
-        b"gpus", b"GPUs", b"orld_size", b"orld size",
+        b"gpus", b"GPUs", b"gpu_count", b"devices", b"orld_size", b"orld size", b"hroughput", b"HROUGHPUT",
     )  # fmt: skip
     reopens: ClassVar[bool] = False
 
     @classmethod
     def opens(cls, text: str) -> bool:
         """A header, or a JSON object, whose names are understood."""
-        if len(text) > 2000:
+        if len(text) > _LONGEST_HEADER:
             return False
         record = _record(text)
         return _layout(tuple(record)) is not None if record is not None else _layout(tuple(cells(text))) is not None

@@ -28,8 +28,7 @@ Ca\t1 "H-2222000000000001"\t\t# "gpu-a mlx5_0"
 
 
 def fabric(text: str) -> Any:
-    (fact,) = Ibnetdiscover.parse(block(text)).facts
-    return fact
+    return next(fact for fact in Ibnetdiscover.parse(block(text)).facts if fact.kind == "fabric-topology")
 
 
 def test_links_listed_from_both_ends_count_once() -> None:
@@ -42,6 +41,27 @@ def test_links_listed_from_both_ends_count_once() -> None:
         "slower_links": 1,
         "slower_link_names": "MF0;leaf-1:MQM9700/U1 port 3 to gpu-c mlx5_0",
     }
+
+
+def test_a_leaf_has_its_hosts_and_the_share_of_their_rate_that_its_uplinks_carry() -> None:
+    aggregation = (
+        '[41]\t"H-3333000000000001"[1](3333000000000001) \t\t# "Mellanox Technologies Aggregation Node" lid 9 4xNDR'
+    )
+    text = FABRIC.replace("[40]", f"{aggregation}\n[40]")
+    (leaf,) = [fact for fact in Ibnetdiscover.parse(block(text)).facts if fact.kind == "leaf-switch"]
+    assert leaf.values() == {
+        "name": "MF0;leaf-1:MQM9700/U1",
+        "nodes": 3,
+        "node_names": "gpu-a gpu-b gpu-c",
+        "uplinks": 1,
+        "oversubscription_ratio": 2.5,
+    }
+
+
+def test_with_speeds_that_are_not_known_no_share_is_made_up() -> None:
+    text = FABRIC.replace("xNDR", "xNEW")
+    leaves = [fact for fact in Ibnetdiscover.parse(block(text)).facts if fact.kind == "leaf-switch"]
+    assert ["oversubscription_ratio" in leaf.values() for leaf in leaves] == [False]
 
 
 def test_the_head_opens() -> None:
