@@ -12,6 +12,7 @@ _HEADS = {
     "board_serial": NameKind.SERIAL,
     "gpu_serial": NameKind.SERIAL,
     "sn": NameKind.SERIAL,
+    "wwn": NameKind.SERIAL,
     "host": NameKind.HOST,
     "hostname": NameKind.HOST,
     "hostnames": NameKind.HOST,
@@ -24,7 +25,7 @@ _HEADS = {
     "owner": NameKind.USER,
 }
 _HEADER = re.compile(
-    r"(?im)^.*(?<![\w.])(?:(?:board_|gpu_)?serial|sn|host(?:names?)?|node(?:list(?:\(reason\))?)?|user(?:name)?|uid|owner)(?![\w.]).*$"
+    r"(?im)^.*(?<![\w.])(?:(?:board_|gpu_)?serial|sn|wwn|host(?:names?)?|node(?:list(?:\(reason\))?)?|user(?:name)?|uid|owner)(?![\w.]).*$"
 )
 _NAME = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_][\w.,\[\]-]*")
 _NUMBER = re.compile(r"[\d.]+")
@@ -48,8 +49,10 @@ class Columns:
                 self._begin(line)
                 continue
             for at, kind in self._wanted.items():
-                if _NAME.fullmatch(row[at]):
-                    yield from ((kind, name) for name in expand_list(row[at]))
+                # ps ends a name that is too long for its column in a plus sign.
+                cell = row[at].removesuffix("+")
+                if _NAME.fullmatch(cell):
+                    yield from ((kind, name) for name in expand_list(cell))
 
     def _row(self, line: str) -> list[str]:
         cells = line.removeprefix("|").split(self._separator, self._limit())

@@ -59,6 +59,16 @@ _PLACES = (
         flags=re.IGNORECASE,
     ),
     Gated(r"(?P<before>\bipmi(?:tool|util|power|console)\b[^\n|;]{0,300}?\s-[PpK][ \t]*)[^\s\"']+", "ipmi"),
+    Gated(r"(?P<before>\bredis-cli\b[^\n|;]{0,300}?\s-a[ \t]+)[^\s\"']+", "redis-cli"),
+    Gated(r"(?P<before>\s-pass(?:in|out)?[ \t]+pass:)[^\s\"']+", "pass:"),
+    Gated(r"(?P<before>\blogin[ \t]+\S{1,200}[ \t]+password[ \t]+)\S+", "login"),  # .netrc
+    # Of container registries.
+    Gated(r"(?P<before>\"auth\\?\"[ \t]*:[ \t]*\\?\")[A-Za-z0-9+/_-]{8,}={0,2}", 'auth"', 'auth\\"'),
+    Gated(r"(?P<before>(?<![\w-])--[\w-]{1,40}-key[ \t]+)(?=\S{0,80}\d)[\w.+/=-]{8,}", "-key"),
+    # Who knows the address of a web hook may write to it.
+    Gated(
+        r"(?P<before>\b(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/)[\w/-]+", "slack", "discord"
+    ),
     Gated(r"(?P<before>\bsshpass\s+-p[ \t]*)[\"']?[^\s\"']+", "sshpass"),
     Gated(r"(?P<before>\b(?:mysql|mysqldump|mariadb|mysqladmin)\b[^\n|;]{0,300}?\s-p)[^\s\"']+", "mysql", "mariadb"),
     Gated(

@@ -34,6 +34,16 @@ def is_known_domain(name: str) -> bool:
     return ".".join(parts[-2:]) in KNOWN_DOMAINS
 
 
+def find_domains(piece: Piece) -> set[str]:
+    """Domains of the full names of hosts, down to two labels, which are then known wherever they stand."""
+    found = set()
+    for match in _FULL_NAME.matches(piece):
+        labels = match["name"].split(".")
+        if len(labels) > 2 and not STAND_IN.fullmatch(match["name"]):
+            found.add(".".join(labels[-2:]))
+    return found
+
+
 class DomainNames:
     """Replaces all of them in a text."""
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from diagnose.bundle.boundaries import with_marks
 from diagnose.bundle.columns import Columns
 from diagnose.bundle.common_words import NO_HOSTS, SYSTEM_ACCOUNTS, names_a_device
-from diagnose.bundle.domain_names import is_known_domain
+from diagnose.bundle.domain_names import find_domains, is_known_domain
 from diagnose.bundle.gated import Piece
 from diagnose.bundle.hardware_addresses import find_guids, find_uuids
 from diagnose.bundle.name_places import PLACES, NameKind, expand_list, hosts_file_names
@@ -107,6 +107,8 @@ class Learner:
         if self._hosts_file or "etc/hosts" in piece.lower:
             for name in hosts_file_names(text.splitlines()):
                 found.add(NameKind.HOST, name)
+        for name in find_domains(piece):
+            found.add(NameKind.DOMAIN, name)
         found.guids |= find_guids(piece)
         found.uuids |= find_uuids(piece)
 

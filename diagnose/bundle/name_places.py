@@ -80,6 +80,8 @@ _SETTINGS_AND_TABLES = (
         flags=_I,
         probe=re.compile(r"(?:host|node|server|machine|instance|peer|endpoint)[\\\"']{0,2}\s*[=:]"),
     ),
+    _place(_H, rf"\b(?:[A-Z0-9]+_)+HOST=[\"']?{_HOST}", "_host="),
+    _place(_H, rf"\b(?:slurm_)?cluster_?name{_KEY_END}{_HOST}", "clustername", "cluster_name", flags=_I),
     _place(_H, r"name=\"HostName\" value=\"(?P<name>[^\"]+)\"", "hostname"),
     _place(
         _H,
@@ -126,6 +128,10 @@ _ACCOUNTS = (
     _place(_U, r"^\|?[A-Za-z_][\w.-]*:[x*!]?:[1-9]\d{3,}:\d+:(?P<name>[^:,\n]+)", ":"),
     _place(_U, rf"\bfor (?:invalid )?user {_USER}", "user"),
     _place(_U, rf"\b(?:Accepted|Failed) [\w/-]+ for (?:invalid user )?{_USER} from\b", " for "),
+    _place(_U, rf"\bCRON\[\d+\]: \({_USER}\) ", "cron["),
+    _place(_U, rf"\bsession opened for user {_USER}", "session opened"),
+    _place(_U, rf"\bby {_USER}(?=\(uid=\d)", "(uid="),
+    _place(_U, rf"^\|?machine \S+ login {_USER}", "machine "),
     _place(_U, rf"\bsudo(?:\[\d+\])?: +{_USER} :", "sudo"),
     _place(_U, rf"^\|?{_USER} +(?:pts/\d+|tty\d+|:\d+) ", "pts/", "tty", " :"),
     _place(_U, rf"\bUserId={_USER}\(", "userid="),
@@ -135,8 +141,8 @@ _SERIALS = (
     _place(
         _S,
         r"(?:serial(?:[ _-]?(?:number|num|no))?|service[ _]?tag|asset[ _]?tag|\bs/n|\b(?:vendor[ _])?sn|\[sn\]"
-        r"(?: serial number)?|chassis[ _]?id|serial_string)\\?[\"']?\s*(?:[:=>]|\.{2,})\s*\\?[\"']?"
-        r"(?P<name>[A-Za-z0-9][\w.-]{4,})",
+        r"(?: serial number)?|chassis[ _]?id|serial_string)\\?[\"']?\s*(?:[:=>]|\.{2,})\s*\\?[\"']?[./]?"
+        r"(?P<name>[A-Za-z0-9][\w./-]{4,}(?<![./]))",
         *(
             "serial",
             "service tag",
@@ -159,6 +165,7 @@ _SERIALS = (
         "nvmldeviceget",
     ),
     _place(_S, r"^/dev/(?:ng|nvme)\S+ +(?:/dev/\S+ +)?(?P<name>[A-Z0-9][A-Z0-9_-]{7,19})(?= )", "/dev/n"),
+    _place(_S, r"\b(?:wwn-|naa\.|eui\.)(?P<name>(?:0x)?[0-9a-f]{16,32})(?![0-9a-z])", "wwn-", "naa.", "eui."),
     _place(_S, r"\b(?:nvme|ata|scsi|wwn|usb)-\w+[_-](?P<name>[A-Z0-9]{10,20})(?=\W|_|$)", "by-id"),
 )
 _DOMAINS = (

@@ -82,6 +82,31 @@ def test_notations_are_kept(text: str, pattern: str) -> None:
     assert redacted(found) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SLURM_SUBMIT_HOST=lakeside\nPBS_O_HOST=hill", ("lakeside", "hill")),
+        ("SLURM_CLUSTER_NAME=vulkan\nClusterName = vulkan", ("vulkan",)),
+        ("$ ps aux\nUSER PID %CPU COMMAND\nannabell+ 12 0.0 python\n/scratch/annabell", ("annabell",)),
+        ("Nov 30 10:00:01 n7 CRON[9]: (grimhild) CMD (/bin/true)\nfile of grimhild", ("grimhild",)),
+        ("session opened for user otto(uid=7) by wendelin(uid=1007)", ("otto", "wendelin")),
+        ("train --wandb-key 0a1b2c3d4e5f --sort-key time", ("0a1b2c3d4e5f",)),
+        ("redis-cli -h x7 -a p0tato ping; openssl enc -pass pass:tomat0", ("p0tato", "tomat0")),
+        ("machine api.x login knut password p0tato", ("knut", "p0tato")),
+        ('{"auths": {"registry": {"auth": "a251dDpwMHRhdG8="}}}', ("a251ddpwmhrhdg8",)),
+        ("https://hooks.slack.com/services/T0/B0/Zq9Zq9Zq9", ("zq9",)),
+        ("Serial Number: .9QK7TX3.CNFCP0039A00BC.\nString 5: 9QK7TX3", ("cnfcp0039a00bc",)),
+        ("NAME SERIAL WWN\nsda ZC1T0000 0x5000c500abcdef12\nby-id/wwn-0x5000c500abcdef12", ("5000c500abcdef12",)),
+        ("wwid eui.0100000000000000e4d25c1234567890", ("e4d25c1234567890",)),
+        ("ssh db1.inner.quarzwerk.io\nlogs/db1.quarzwerk.io-2026.log", ("quarzwerk",)),
+    ],
+)
+def test_names_and_secrets_in_rare_places_are_gone(text: str, names: tuple[str, ...]) -> None:
+    found = redacted(text)
+    assert [name for name in names if name in found.lower()] == []
+    assert redacted(found) == found
+
+
 def test_a_key_that_is_only_mentioned_does_not_swallow_the_rest() -> None:
     text = "-----BEGIN PRIVATE KEY----- is how they begin\n" + "line\n" * 300
     assert redacted(text).count("line") >= 100
