@@ -16,7 +16,9 @@ from collectors.parts import Parts
 from collectors.scanner import Scanner
 from collectors.stream import TextStream, open_source
 from collectors.walk import walk
+from collectors.wrapping import WRAPPED_BYTES, unwrap
 from diagnose.facts import Fact
+from diagnose.facts.kernel import KernelLogSpan
 
 _UNKNOWN_SHOWN = 100
 """Unrecognised parts of one archive that are named one by one: a support archive holds thousands of small files."""
@@ -156,12 +158,43 @@ def scan_stream(
         )
     parts = Parts(name)
     scanner = Scanner(dispatch, parts)
+    kept: list[bytes] = []
+    size = 0
     for chunk in stream.chunks():
         if progress is not None:
             progress(f"reading {name}, line {scanner.total_lines + 1:,}")
         scanner.read(chunk)
+        size += len(chunk)
+        kept = [*kept, chunk] if size <= WRAPPED_BYTES else []
     scanner.close()
-    return _result(scanner, dispatch, parts, stream.problems)
+    result = _result(scanner, dispatch, parts, stream.problems)
+    return _unwrapped(b"".join(kept), result, dispatch, stream.problems) if kept else result
+
+
+def _kinds(facts: Sequence[Fact]) -> set[str]:
+    """Kinds of facts that show that a text was understood; that lines have stamps does not."""
+    return {fact.kind for fact in facts if not isinstance(fact, KernelLogSpan)}
+
+
+def _unwrapped(data: bytes, result: FileResult, dispatch: Dispatch, problems: list[str]) -> FileResult:
+    """The reading of what stands within marks and quotations, where it tells all that the text does, and more.
+
+    More of the same is no reason: launchers mark lines of ranks, and those marks tell what the lines are of.
+    """
+    facts: list[Fact] = []
+    reports: list[InputReport] = []
+    for text in unwrap(data):
+        parts = Parts(result.path)
+        scanner = Scanner(dispatch, parts, text.host)
+        scanner.read(text.data())
+        scanner.close()
+        inner = _result(scanner, dispatch, parts, problems)
+        facts += inner.facts
+        reports += inner.reports
+    if not _kinds(result.facts) < _kinds(facts):
+        return result
+    lines = LineCount(result.lines.total, claimed=result.lines.total - result.lines.blank, blank=result.lines.blank)
+    return FileResult(result.path, facts, reports, lines)
 
 
 def _result(scanner: Scanner, dispatch: Dispatch, parts: Parts, problems: list[str]) -> FileResult:
@@ -198,5 +231,5 @@ def _result(scanner: Scanner, dispatch: Dispatch, parts: Parts, problems: list[s
 def _without_text(path: str, lines: int, problems: list[str]) -> InputReport:
     if problems:
         return InputReport(path=path, kind="file", status=Status.UNREADABLE, detail="; ".join(problems))
-    detail = "The file holds only blank lines" if lines else "The file is empty"
+    detail = "The file holds only blank lines and rulers" if lines else "The file is empty"
     return InputReport(path=path, kind="text", status=Status.UNRECOGNISED, detail=detail, lines=lines)

@@ -61,13 +61,14 @@ class _OpenBlock:
 class Scanner:
     """One file's walk: give it all pieces in order with `read`, then call `close`."""
 
-    def __init__(self, dispatch: Dispatch, parts: Parts) -> None:
+    def __init__(self, dispatch: Dispatch, parts: Parts, host: str | None = None) -> None:
+        """`host` is whose text it is, where that is known beforehand."""
         self._dispatch = dispatch
         self._parts = parts
         self.feeders = Feeders(dispatch.line_collectors, parts)
         self.leftovers = Leftovers()
         self.claimed_lines = 0
-        self._terminal = Terminal()
+        self._terminal = Terminal(host)
         self._block: _OpenBlock | None = None
         self._number = 1
         self._middle_of_line = False

@@ -29,6 +29,8 @@ _ESCAPES = re.compile(
     rb"|[ #%()*+\-./][0-~]"  # character sets
     rb"|[0-~])?"
 )
+_NO_BREAK = "\u00a0".encode()
+"""Browsers put it for blanks into what is copied from a page."""
 _RETURNS = re.compile(rb"\r+\n")
 
 
@@ -133,11 +135,16 @@ class TextStream:
 
 
 def clean(data: bytes) -> bytes:
-    """Without escape sequences, NUL bytes and the carriage returns of line ends; a lone carriage return stays."""
+    """Without escape sequences, NUL bytes, blanks that do not break, and the carriage returns of line ends.
+
+    A lone carriage return stays.
+    """
     if b"\x1b" in data:
         data = _ESCAPES.sub(b"", data)
     if b"\0" in data:
         data = data.replace(b"\0", b"")
+    if _NO_BREAK in data:
+        data = data.replace(_NO_BREAK, b" ")
     if b"\r" in data:
         data = _RETURNS.sub(b"\n", data)
     return data

@@ -39,11 +39,11 @@ class Terminal:
         looking: whether the next line must be shown even if it contains none of the literals of a mark.
     """
 
-    def __init__(self) -> None:
-        self.heading = Heading(None, None)
+    def __init__(self, host: str | None = None) -> None:
+        self.heading = Heading(host, None)
         self.looking = False
         self._command: Command | None = None
-        self._own_host: str | None = None
+        self._own_host = host
         """Host of the prompt or heading, without regard to `ssh` in the command."""
         self._ruler = ""
         self._below = 0
