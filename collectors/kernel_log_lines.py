@@ -178,7 +178,7 @@ class LineReader:
     def _from_json(self, text: str) -> LogLine | None:
         try:
             record = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(record, dict) or "MESSAGE" not in record:
             return None

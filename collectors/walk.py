@@ -92,7 +92,7 @@ class _Walker:
 
     def _file(self, path: Path, name: str, state: os.stat_result) -> Iterator[Found | InputReport]:
         for test, words in _SPECIAL:
-            if test(state.st_mode):
+            if test(state.st_mode) and not _handed_over(path, state):
                 yield _report(name, Status.SKIPPED, f"This is {words}, not a file")
                 return
         identity = (state.st_dev, state.st_ino)
@@ -101,6 +101,11 @@ class _Walker:
             return
         self._seen[identity] = name
         yield Found(path, name)
+
+
+def _handed_over(path: Path, state: os.stat_result) -> bool:
+    """Whether it is a pipe that the shell opened for this process, as `<(command)` does: it has a writer and an end."""
+    return stat.S_ISFIFO(state.st_mode) and path.resolve().parent == Path(f"/proc/{os.getpid()}/fd")
 
 
 def _linked_folder(path: Path, name: str, target: Path) -> InputReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -11,8 +12,7 @@ import click
 
 from diagnose import __version__
 from diagnose.cli.exit_codes import ExitCode
-from diagnose.cli.output import accept_every_character, remark, standard_output
-from diagnose.printable import printable_lines
+from diagnose.cli.output import accept_every_character, open_closed_streams, remark, standard_output
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "analyze": ("diagnose.cli.analyze:analyze", "Rank the causes that files, folders or a paste speak for."),
@@ -99,14 +99,16 @@ def cli(ctx: click.Context, simulate: str | None) -> None:
 
 def main() -> NoReturn:
     """Run the command line; every way out has an exit code and a sentence, never a traceback."""
+    open_closed_streams()
     accept_every_character()
     try:
         code = cli.main(prog_name="diagnose", standalone_mode=False)
     except click.exceptions.Abort:
         code = _interrupted()
     except click.ClickException as error:
-        error.message = printable_lines(error.message)
-        error.show()
+        words = io.StringIO()
+        error.show(words)
+        remark(words.getvalue().rstrip("\n"))
         code = ExitCode.UNUSABLE
     except KeyboardInterrupt:
         code = _interrupted()

@@ -7,11 +7,19 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 import click
 
 from diagnose.printable import printable_lines
+
+
+def open_closed_streams() -> None:
+    """Streams that whoever started the program closed lead nowhere, or else the next files would take their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
 
 
 def accept_every_character() -> None:

@@ -382,3 +382,24 @@ def test_neither_names_of_files_nor_arguments_command_the_terminal(tmp_path: Pat
         assert "\x1b" not in done.stdout + done.stderr
         assert "\x07" not in done.stdout + done.stderr
         assert "\\x1b]0;taken\\x07" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("redirection", "code"), [(">&-", 1), ("2>&-", 1), ("<&-", 1), (">&- 2>&- <&-", 1)])
+def test_closed_streams_are_no_defect_and_change_no_exit_code(tmp_path: Path, redirection: str, code: int) -> None:
+    (tmp_path / "dmesg").write_text(XID)
+    command = f"{' '.join(COMMAND)} analyze {tmp_path / 'dmesg'} {redirection}"
+    done = subprocess.run(
+        ["sh", "-c", command], env=environment(), cwd=ROOT, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == code
+    assert b"internal error" not in done.stderr
+
+
+def test_a_pipe_that_the_shell_hands_over_is_read(tmp_path: Path) -> None:
+    (tmp_path / "dmesg").write_text(XID)
+    command = f"{' '.join(COMMAND)} analyze <(cat {tmp_path / 'dmesg'})"
+    done = subprocess.run(
+        ["bash", "-c", command], env=environment(), cwd=ROOT, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert b"gpu-fell-off-bus" in done.stdout

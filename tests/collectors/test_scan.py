@@ -431,3 +431,9 @@ def test_a_file_by_path_is_opened_and_named_as_asked(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_unreadable(tmp_path: Path) -> None:
     (report,) = scan_file(tmp_path / "absent", "absent", (Table,), ()).reports
     assert (report.status, report.detail) == (Status.UNREADABLE, "No such file or directory")
+
+
+def test_json_of_endless_depth_is_in_no_known_format_and_breaks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "deep").write_text('{"MESSAGE": ' * 100_000 + "1" + "}" * 100_000 + "\n")
+    reports = scan_file(tmp_path / "deep", "deep").reports
+    assert not any("Error" in (report.detail or "") for report in reports)

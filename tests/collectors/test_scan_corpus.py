@@ -20,5 +20,5 @@ def test_every_file_of_the_corpus_is_accounted_for(corpus: Path) -> None:
     for path, found in sorted(kinds.items()):
         print(f"{Path(path).relative_to(corpus)}: {', '.join(found)}")
     files = {str(path) for path in corpus.glob("*/**/*") if path.is_file()}
-    assert set(kinds) == files
+    assert {path.partition("!")[0] for path in kinds} == files
     assert sum(report.facts for report in readings.inputs) == len(readings.facts)
