@@ -46,14 +46,16 @@ class Manifest(BlockCollector):
         entries = [entry for entry in recorders if isinstance(entry, dict)] if isinstance(recorders, list) else []
         host = content.get("host")
         subject = Subject(host=host) if isinstance(host, str) and host else block.subject()
-        facts = list(_facts(block, subject, entries))
+        facts = list(_facts(block, subject, entries, _text(content.get("simulated"))))
         symptoms = content.get("symptoms")
         named = [name for name in symptoms if isinstance(name, str)] if isinstance(symptoms, list) else []
         reported = [ReportedSymptom(subject=subject, sources=(block.source(),), symptom=name) for name in named]
         return Parsed([*facts, *reported], list(_problems(facts)))
 
 
-def _facts(block: Block, subject: Subject, entries: list[dict[str, Any]]) -> Iterator[CollectorStatus]:
+def _facts(
+    block: Block, subject: Subject, entries: list[dict[str, Any]], simulated: str | None
+) -> Iterator[CollectorStatus]:
     for entry in entries:
         name, status, seconds = entry.get("name"), entry.get("status"), entry.get("seconds")
         if not isinstance(name, str) or not isinstance(status, str):
@@ -67,6 +69,7 @@ def _facts(block: Block, subject: Subject, entries: list[dict[str, Any]]) -> Ite
             seconds=float(seconds) if isinstance(seconds, int | float) and abs(seconds) < 1e9 else None,
             detail=_text(entry.get("detail")),
             lacked=_text("; ".join(str(item) for item in lacked)) if isinstance(lacked, list) else None,
+            simulated=simulated,
         )
 
 

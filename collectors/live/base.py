@@ -6,10 +6,9 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar, TextIO, TypeAlias
+from typing import ClassVar, NamedTuple, TextIO, TypeAlias
 
 Event: TypeAlias = Mapping[str, str]
 """What a recorder tells the program that started it: one key of `file`, `lacked`, `incomplete`, `absent`, `start`, or
@@ -44,8 +43,7 @@ class RecorderStatus(StrEnum):
     """Nothing could be read for want of privilege."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """How long to watch, and how often to read what changes."""
 
     duration_seconds: float = 1.0

@@ -96,10 +96,9 @@ class Collection:
             "collectors.live.worker",
             name,
             str(self.record.folder.resolve()),
-            f"--root={self._machine.root}",
-            f"--duration={self._window.duration_seconds}",
-            f"--interval={self._window.interval_seconds}",
-            "--lifeline",
+            str(self._machine.root),
+            str(self._window.duration_seconds),
+            str(self._window.interval_seconds),
         ]
 
     def _environment(self) -> dict[str, str]:

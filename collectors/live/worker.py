@@ -1,4 +1,7 @@
-"""`python -m collectors.live.worker NAME FOLDER`: one recorder in a process of its own.
+"""`python -m collectors.live.worker NAME FOLDER ROOT DURATION INTERVAL`: one recorder in a process of its own.
+
+ROOT stands for / under /proc, /sys, /etc and /dev; times are in seconds. It ends when its standard input ends. Every
+GPU has such a process, so it loads little: reading the arguments takes no library.
 
 Standard output carries one JSON object a line, each at once: the recorder's events as in `collectors.live.base.Event`
 and, last, `{"status": "...", "detail": "..."}` with `detail` null where there is nothing to say. A worker that is
@@ -7,7 +10,6 @@ killed leaves out the last line. Standard error carries nothing.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -44,21 +46,11 @@ class _Told:
         return RecorderStatus.DONE, None
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run the recorder. The exit status is 0 whatever it found: what happened stands on standard output."""
-    parser = argparse.ArgumentParser(prog="collectors.live.worker", description=__doc__)
-    parser.add_argument("name")
-    parser.add_argument("folder", type=Path, help="the recording; the recorder's own folder is made in it")
-    parser.add_argument("--root", type=Path, default=Path("/"), help="stands for / under /proc, /sys, /etc and /dev")
-    parser.add_argument("--duration", type=float, default=1.0, help="seconds to watch")
-    parser.add_argument("--interval", type=float, default=1.0, help="seconds between readings")
-    parser.add_argument("--lifeline", action="store_true", help="end when standard input ends")
-    options = parser.parse_args(arguments)
-    if options.lifeline:
-        hold(sys.stdin.fileno())
-    status, detail = run(
-        recorder(options.name), options.folder, options.root, Window(options.duration, options.interval)
-    )
+    name, folder, root, duration, interval = arguments
+    hold(sys.stdin.fileno())
+    status, detail = run(recorder(name), Path(folder), Path(root), Window(float(duration), float(interval)))
     _print({"status": status, "detail": detail})
     return 0
 
@@ -82,4 +74,4 @@ def _print(line: Event | dict[str, str | None]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

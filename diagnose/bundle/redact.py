@@ -101,7 +101,7 @@ def _of_file(found: Found, source: Path) -> Iterator[Source | InputReport]:
             if isinstance(item, Member):
                 yield Source(item.name.lstrip("!").replace("!", "/"), item.stream)
             else:
-                yield item
+                yield item if item.path else item.model_copy(update={"path": shown(source.name)})
 
 
 def _learn(source: Path, tell: Callable[[str], None]) -> Identifiers:

@@ -78,7 +78,8 @@ def _report(analysis: Analysis, style: str, fail_on: str, top: int | None) -> Ex
     from diagnose.report.build import build_report, input_reports
 
     inputs = input_reports(analysis.inputs)
-    report = build_report(analysis.diagnosis, analysis.knowledge, inputs, datetime.now(UTC).replace(microsecond=0))
+    now = datetime.now(UTC).replace(microsecond=0)
+    report = build_report(analysis.diagnosis, analysis.knowledge, inputs, now, analysis.simulated)
     with standard_output() as stream:
         if style == "json":
             from diagnose.report.as_json import write_json

@@ -103,7 +103,8 @@ def _load() -> SessionRunner:
     from diagnose.engine.session import SessionRunner
     from diagnose.knowledge.loader import load_knowledge
 
-    return SessionRunner(load_knowledge())
+    # Whether the examples of our own rules are right is no question of this moment.
+    return SessionRunner(load_knowledge(examples=False))
 
 
 def _diagnose(folder: Path, runner: SessionRunner) -> Report:
@@ -118,13 +119,14 @@ def _diagnose(folder: Path, runner: SessionRunner) -> Report:
     from collectors.systemctl_show import SystemctlShow
     from diagnose.cli.live import shown_as_live
     from diagnose.ranking.diagnosis import diagnose
-    from diagnose.report.build import build_report, input_reports
+    from diagnose.report.build import build_report, input_reports, simulations
 
     blocks = (Manifest, RecordedNvml, RecordedPci, RecordedServices, SystemctlShow)
     readings = shown_as_live(read_inputs([str(folder)], block_collectors=blocks, line_collectors=(KernelLog,)), folder)
-    diagnosis = diagnose(runner, resolve(readings.facts), ())
+    facts = resolve(readings.facts)
+    diagnosis = diagnose(runner, facts, ())
     now = datetime.now(UTC).replace(microsecond=0)
-    return build_report(diagnosis, runner.knowledge, input_reports(readings.inputs), now)
+    return build_report(diagnosis, runner.knowledge, input_reports(readings.inputs), now, simulations(facts))
 
 
 def _found(report: Report) -> list[ReportCause]:

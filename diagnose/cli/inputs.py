@@ -21,6 +21,7 @@ from diagnose.knowledge.base import KnowledgeBase
 from diagnose.knowledge.loader import load_knowledge
 from diagnose.ranking.diagnosis import diagnose
 from diagnose.ranking.model import Diagnosis
+from diagnose.report.build import simulations
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class Analysis:
 
     paths: Sequence[str]
     """The inputs as named on the command line."""
+
+    simulated: Sequence[str] = ()
+    """Scenarios that stood in for machines."""
 
     @property
     def unusable(self) -> bool:
@@ -67,7 +71,7 @@ def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None
             facts = of_host(facts, host)
         progress("ranking causes")
         diagnosis = diagnose(SessionRunner(knowledge), facts, [*symptoms, *_reported(facts, knowledge)])
-    return Analysis(knowledge, readings.inputs, diagnosis, paths)
+    return Analysis(knowledge, readings.inputs, diagnosis, paths, simulations(facts))
 
 
 def _read(paths: Sequence[str], live: Path | None, progress: Progress) -> Readings:

@@ -19,6 +19,7 @@ class CollectorStatus(Fact):
     seconds: float | None = optional("How long it took")
     detail: str | None = optional("Why, in one sentence")
     lacked: str | None = optional("What could not be read for want of privilege, separated by `; `")
+    simulated: str | None = optional("Name of the scenario, where no real machine was read")
 
 
 class ReportedSymptom(Fact):

@@ -27,13 +27,12 @@ MAX_PRIOR_SUM = 0.8
 """What the priors of one symptom's causes may add up to: the rest is `none of these`."""
 
 
-def cause_errors(file: YamlFile, written: CauseFile, symptoms: set[str], vocabulary: Vocabulary) -> list[RuleError]:
-    """Errors that one cause file shows by itself."""
+def cause_errors(file: YamlFile, written: CauseFile, symptoms: set[str]) -> list[RuleError]:
+    """Errors that one cause file shows by itself, but for those of its examples."""
     return [
         *_name_errors(file, written, symptoms),
         *_evidence_errors(file, written),
         *_risk_errors(file, written),
-        *_example_errors(file, written, vocabulary),
     ]
 
 
@@ -74,7 +73,8 @@ def _risk_errors(file: YamlFile, written: CauseFile) -> Iterator[RuleError]:
                 break
 
 
-def _example_errors(file: YamlFile, written: CauseFile, vocabulary: Vocabulary) -> Iterator[RuleError]:
+def example_errors(file: YamlFile, written: CauseFile, vocabulary: Vocabulary) -> Iterator[RuleError]:
+    """Errors in the examples of one cause file."""
     expectations = {example.expect for example in written.examples}
     if "cause" not in expectations:
         yield file.error(("examples",), "has no set of facts that must lead to the cause (`expect: cause`)")

@@ -18,7 +18,7 @@ from diagnose.knowledge.base import (
     KnownSymptom,
 )
 from diagnose.knowledge.compile import PatternCompiler
-from diagnose.knowledge.consistency import base_errors, cause_errors
+from diagnose.knowledge.consistency import base_errors, cause_errors, example_errors
 from diagnose.knowledge.derived_kinds import PYTHON_TYPES, Derivation, Table, declare_kind
 from diagnose.knowledge.expression import ExpressionError, Term, parse_term, suggestion
 from diagnose.knowledge.rule import Rule
@@ -42,19 +42,23 @@ Shape = TypeVar("Shape", bound=BaseModel)
 SYMPTOMS, CHECKS, TABLES, DERIVED = "symptoms.yaml", "checks.yaml", "tables", "derived"
 
 
-def load_knowledge(root: Path | None = None) -> KnowledgeBase:
-    """The knowledge base under a folder, by default the bundled one. Raises KnowledgeError with every error found."""
-    return _load(root or bundled("rules"))
+def load_knowledge(root: Path | None = None, *, examples: bool = True) -> KnowledgeBase:
+    """The knowledge base under a folder, by default the bundled one. Raises KnowledgeError with every error found.
+
+    Without `examples` those of the rules are not looked at, which saves time.
+    """
+    return _load(root or bundled("rules"), examples)
 
 
 @cache
-def _load(root: Path) -> KnowledgeBase:
-    return _Loader(root).load()
+def _load(root: Path, examples: bool) -> KnowledgeBase:
+    return _Loader(root, examples).load()
 
 
 class _Loader:
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, examples: bool) -> None:
         self._root = root
+        self._examples = examples
         self._errors: list[RuleError] = []
         self._vocabulary = base_vocabulary()
 
@@ -224,7 +228,9 @@ class _Loader:
             if rule is not None:
                 evidence.append(KnownEvidence(item, rule))
         checks = tuple(self._cause_checks(file, written.checks, shared))
-        self._errors += cause_errors(file, written, symptoms, self._vocabulary)
+        self._errors += cause_errors(file, written, symptoms)
+        if self._examples:
+            self._errors += example_errors(file, written, self._vocabulary)
         return KnownCause(
             path, written.cause, tuple(evidence), checks, written.fixes, written.references, written.examples
         )

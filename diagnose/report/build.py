@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from collectors.inputs import InputReport, Status
 from diagnose import __version__
-from diagnose.facts import Source
+from diagnose.facts import Fact, Source
+from diagnose.facts.collection import CollectorStatus
 from diagnose.knowledge.base import KnowledgeBase
 from diagnose.knowledge.schema import Fix, Step
 from diagnose.ranking.model import SUSPECTED, Diagnosis, Instance, NextCheck, RankedCause, SymptomState
@@ -33,9 +34,16 @@ _SUBJECT_VALUE = re.compile(r"(?<![${])\{(gpu|gpu_index|gpu_bus_id|gpu_uuid|host
 
 
 def build_report(
-    diagnosis: Diagnosis, knowledge: KnowledgeBase, inputs: Sequence[ReportInput], generated_at: datetime
+    diagnosis: Diagnosis,
+    knowledge: KnowledgeBase,
+    inputs: Sequence[ReportInput],
+    generated_at: datetime,
+    simulated: Sequence[str] = (),
 ) -> Report:
-    """The report of a diagnosis; the time comes from the caller, so that equal inputs give equal reports."""
+    """The report of a diagnosis; the time comes from the caller, so that equal inputs give equal reports.
+
+    `simulated` names the scenarios that stood in for machines.
+    """
     return Report(
         generated_at=generated_at,
         tool_version=__version__,
@@ -45,7 +53,13 @@ def build_report(
         causes=tuple(report_cause(cause) for cause in diagnosis.causes),
         checks=tuple(_check(check) for check in diagnosis.checks),
         problems=tuple(diagnosis.problems),
+        simulated=tuple(simulated),
     )
+
+
+def simulations(facts: Iterable[Fact]) -> list[str]:
+    """Names of the scenarios that recordings say they were made of, in alphabetical order."""
+    return sorted({fact.simulated for fact in facts if isinstance(fact, CollectorStatus) and fact.simulated})
 
 
 def input_reports(inputs: Sequence[InputReport]) -> list[ReportInput]:

@@ -142,3 +142,4 @@ class Report(_Part):
     causes: tuple[ReportCause, ...]
     checks: tuple[ReportCheck, ...]
     problems: tuple[str, ...] = Field(default=(), description="What could not be diagnosed")
+    simulated: tuple[str, ...] = Field(default=(), description="Scenarios that stood in for machines; none where empty")

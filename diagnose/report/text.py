@@ -22,6 +22,8 @@ def write_text(report: Report, stream: TextIO, top: int | None = None) -> None:
     """Write the report."""
     paper = Paper(stream)
     paper.paragraph(_answer(report), style="bold")
+    if report.simulated:
+        paper.paragraph(f"Simulated: {', '.join(report.simulated)}. This is no real machine.", style="yellow")
     shown = _beneath_roots(report.causes[: top or DEFAULT_TOP])
     for number, cause in enumerate(shown, start=1):
         paper.line()

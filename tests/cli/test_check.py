@@ -55,6 +55,7 @@ def test_json_is_the_report_and_nothing_else() -> None:
     assert report["schema"] == "diagnose.report/1"
     assert report["causes"][0]["id"] == "nvlink-inactive"
     assert report["causes"][0]["evidence"][0]["sources"][0]["path"].startswith("live/nvml/")
+    assert report["simulated"] == ["nvlink-down"]
     assert result.stderr == "Simulated: nvlink-down\n"
 
 

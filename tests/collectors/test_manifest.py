@@ -7,6 +7,7 @@ import pytest
 
 from collectors.manifest import Manifest
 from collectors.scan import scan_file
+from diagnose.report.build import simulations
 from tests.collectors.helpers import block, damaged
 
 CONTENT = {
@@ -28,6 +29,12 @@ def test_each_recorder_is_a_fact_about_the_host() -> None:
     assert facts[0].values() == {"name": "host", "status": "done", "seconds": 1.25}
     assert facts[2].values()["detail"] == "It did not end within 6 s"
     assert facts[3].values() == {"symptom": "job-hang"}
+
+
+@pytest.mark.parametrize(("value", "name"), [("thermal", "thermal"), (None, None), ({"a": 1}, None), ("", None)])
+def test_a_simulated_machine_is_called_so(value: object, name: str | None) -> None:
+    facts = Manifest.parse(block(json.dumps({**CONTENT, "simulated": value}, indent=1))).facts
+    assert simulations(facts) == ([name] if name else [])
 
 
 def test_what_failed_and_what_lacked_privileges_makes_the_reading_partial() -> None:

@@ -266,3 +266,10 @@ def test_a_broken_derived_fact_gives_one_error(rule_base: RuleBase, old: str, ne
     (error,) = raised.value.errors
     assert error.key == key
     assert cure in error.message
+
+
+def test_examples_are_passed_over_where_nobody_asks_for_them(rule_base: RuleBase) -> None:
+    folder = rule_base(("expect: nothing", "expect: cause"))
+    assert "narrow-link" in load_knowledge(folder, examples=False).causes
+    with pytest.raises(KnowledgeError):
+        load_knowledge(folder)

@@ -117,6 +117,15 @@ def test_the_text_shows_evidence_with_its_place_the_fix_and_what_was_not_read(ru
     assert "In no known format: odd.txt" in text
 
 
+def test_a_simulated_machine_is_called_so_beneath_the_answer(rule_base: RuleBase) -> None:
+    value = report(rule_base())
+    assert as_data(value)["simulated"] == []
+    simulated = value.model_copy(update={"simulated": ("thermal",)})
+    assert as_text(simulated).splitlines()[1] == "Simulated: thermal. This is no real machine."
+    assert as_data(simulated)["simulated"] == ["thermal"]
+    assert "Simulated" not in as_text(value)
+
+
 def test_no_colours_outside_a_terminal(rule_base: RuleBase) -> None:
     assert "\x1b" not in as_text(report(rule_base()))
 
