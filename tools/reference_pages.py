@@ -82,6 +82,7 @@ COMMANDS = {
     "rdma-sysfs": "grep -rH . /sys/class/infiniband/*/ports/*/counters",
     "rocm-smi": "rocm-smi -a",
     "rocm-smi-json": "rocm-smi -a --json",
+    "dmidecode": "sudo dmidecode",
     "slurm-topology": "scontrol show topology",
     "systemctl-show": "systemctl show nvidia-fabricmanager slurmd containerd",
 }

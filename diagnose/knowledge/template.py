@@ -35,6 +35,8 @@ FORMATS: Mapping[str, Callable[[float], str]] = {
     "percent": lambda ratio: f"{ratio * 100:.3g}%",
     "bytes": lambda value: _binary(value, "B"),
     "rate": lambda value: _decimal(value, "B/s"),
+    "times": lambda value: {1: "once", 2: "twice"}.get(round(value), f"{value:.0f} times"),
+    "lines": lambda value: "1 line" if value == 1 else f"{value:.0f} lines",
 }
 """Named formats for numbers, beside those of Python's `format`."""
 
