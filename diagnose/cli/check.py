@@ -172,9 +172,11 @@ def verdict(report: Report, record: Record, code: ExitCode, *, simulated: bool) 
 
 
 def _sentence(cause: ReportCause) -> str:
+    from diagnose.report.numbers import percent
+
     where = [subject.split("/", 1)[1] for subject in cause.subjects if "/" in subject]
     named = f" ({', '.join(where[:_NAMED])}{', ...' if len(where) > _NAMED else ''})" if where else ""
-    return f"{cause.title}{named} [{cause.id}, {cause.probability:.0%}]"
+    return f"{cause.title}{named} [{cause.id}, {percent(cause.probability)}]"
 
 
 def _gpus(record: Record) -> int:

@@ -88,7 +88,8 @@ def read_yaml(path: Path) -> YamlFile:
         return YamlFile(path, loader.construct_document(node), lines)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise RuleError(path, line, "", f"is no valid YAML: {error.problem or error.context}") from None
+        cure = "; quote texts that hold `: ` or ` #`" if "mapping values" in (error.problem or "") else ""
+        raise RuleError(path, line, "", f"is no valid YAML: {error.problem or error.context}{cure}") from None
     except yaml.YAMLError as error:
         raise RuleError(path, 1, "", f"is no valid YAML: {error}") from None
     except ValueError as error:
@@ -156,4 +157,7 @@ def _sentence(detail: Any, keys: dict[Location, list[str]]) -> str:
             return f"{detail['input']!r} is no valid name; use lower-case words joined by hyphens"
         case "enum" | "literal_error":
             return f"{detail['input']!r} is not one of {detail['ctx']['expected']}"
+        case "too_short":
+            least, has = detail["ctx"]["min_length"], detail["ctx"]["actual_length"]
+            return f"needs at least {least} {'entry' if least == 1 else 'entries'}, and has {has}"
     return f"{message[:1].lower()}{message[1:]}"

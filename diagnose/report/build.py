@@ -151,12 +151,15 @@ def _source(source: Source) -> ReportSource:
 
 
 def _fix(fix: Fix, instance: Instance) -> ReportFix:
+    texts = [fix.verify, *(text for step in fix.steps for text in (step.do, step.command, step.expect) if text)]
+    names = {name for text in texts for name in _SUBJECT_VALUE.findall(text)} - {"host"}
     return ReportFix(
         title=fix.title,
         risk=fix.risk.value,
         privilege=fix.privilege.value,
         steps=tuple(_step(step, instance) for step in fix.steps),
         verify=_filled(fix.verify, instance),
+        filled_for=instance.key.subject if names else None,
     )
 
 
@@ -169,8 +172,16 @@ def _step(step: Step, instance: Instance) -> ReportStep:
 
 
 def _filled(text: str, instance: Instance) -> str:
-    """Values of the subject in place of `{gpu_bus_id}` and the like; what is not known stays as `<gpu_bus_id>`."""
-    return _SUBJECT_VALUE.sub(lambda match: instance.subject_value(match.group(1)) or f"<{match.group(1)}>", text)
+    """Values of the subject in place of `{gpu_bus_id}` and the like; what is not known becomes `GPU_BUS_ID`.
+
+    Capitals are what rules write for a value to fill in, and to a shell they are a word: `<gpu_bus_id>` would redirect.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        name = match.group(1)
+        return instance.subject_value(name) or ("GPU_INDEX" if name == "gpu" else name.upper())
+
+    return _SUBJECT_VALUE.sub(one, text)
 
 
 def _symptom(knowledge: KnowledgeBase, state: SymptomState) -> ReportSymptom:

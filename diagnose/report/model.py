@@ -75,6 +75,7 @@ class ReportFix(_Part):
     privilege: str
     steps: tuple[ReportStep, ...]
     verify: str
+    filled_for: str | None = Field(default=None, description="The subject whose values the steps hold, if they do")
 
 
 class ReportMissing(_Part):

@@ -26,7 +26,7 @@ _EXPLANATIONS = {
     "Throughput falls beyond its peak.",
     BOTH: "Contention and coherency: a part is done one after the other, and exchanges grow with the group. "
     "Throughput falls beyond its peak.",
-    NOT_SHOWN: "Not shown: several explanations fit about as well. Measure more numbers of GPUs, above all on both "
+    NOT_SHOWN: "Undecided: several explanations fit about as well. Measure more numbers of GPUs, above all on both "
     "sides of a node, or repeat measurements.",
 }
 _BOUNDARIES = {

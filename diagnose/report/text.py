@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TextIO
 
+from diagnose.facts import UNNAMED_HOST
 from diagnose.ranking.model import ESTABLISHED
 from diagnose.report.model import Report, ReportCause, ReportCheck, ReportEvidence, ReportFix, ReportInput, ReportSource
+from diagnose.report.numbers import percent
 from diagnose.report.paper import Paper
 
 DEFAULT_TOP = 5
@@ -46,10 +48,10 @@ def _answer(report: Report) -> str:
     found = [cause for cause in report.causes if cause.probability >= ESTABLISHED]
     if found:
         others = f", and {_plural(len(found) - 1, 'other finding')}" if len(found) > 1 else ""
-        return f"Most likely: {found[0].title} on {_subjects(found[0])} ({_percent(found[0].probability)}){others}."
+        return f"Most likely: {found[0].title} on {_subjects(found[0])} ({percent(found[0].probability)}){others}."
     if report.causes:
         first = report.causes[0]
-        return f"Nothing certain. Best suspicion: {first.title} on {_subjects(first)} ({_percent(first.probability)})."
+        return f"Nothing certain. Best suspicion: {first.title} on {_subjects(first)} ({percent(first.probability)})."
     if not any(item.kind for item in report.inputs):
         return "Nothing was recognised, so nothing can be said."
     if report.problems:
@@ -80,11 +82,12 @@ def _root_id(cause: ReportCause) -> str | None:
 
 
 def _write_cause(paper: Paper, number: int, cause: ReportCause, detailed: bool) -> None:
-    head = f"{number}. {_percent(cause.probability):>4}  {cause.severity.upper()}  {cause.title}  [{cause.id}]"
+    head = f"{number}. {percent(cause.probability):>4}  {cause.severity.upper()}  {cause.title}  [{cause.id}]"
     paper.paragraph(head, indent=" " * 9, first="", style=STYLES[cause.severity])
     indent = " " * 4
     if cause.explained_by is not None:
-        paper.paragraph(f"Follows from {cause.explained_by.replace('@', ' on ')}.", indent, indent)
+        root, _, subject = cause.explained_by.partition("@")
+        paper.paragraph(f"Follows from {root} on {_named(subject)}.", indent, indent)
     paper.paragraph(f"On {_subjects(cause)}", indent, indent)
     if detailed:
         paper.paragraph(cause.explanation, indent, indent)
@@ -95,7 +98,7 @@ def _write_cause(paper: Paper, number: int, cause: ReportCause, detailed: bool) 
     if more > 0:
         paper.paragraph(f"{more} more of the evidence: add --explain {cause.id}", indent + "  ", indent + "  ")
     for fix in cause.fixes[: None if detailed else 1]:
-        _write_fix(paper, fix, detailed)
+        _write_fix(paper, fix, len(cause.subjects), detailed)
 
 
 def _write_evidence(paper: Paper, item: ReportEvidence) -> None:
@@ -117,10 +120,13 @@ def source_list(sources: Sequence[ReportSource], limit: int = 3) -> str:
     return f"{shown} and {len(sources) - limit} more" if len(sources) > limit else shown
 
 
-def _write_fix(paper: Paper, fix: ReportFix, detailed: bool) -> None:
+def _write_fix(paper: Paper, fix: ReportFix, subjects: int, detailed: bool) -> None:
     paper.paragraph(f"Fix: {fix.title}  (risk: {fix.risk}; as: {fix.privilege})", indent=" " * 9, first="    ")
     if not detailed:
         return
+    if fix.filled_for is not None and subjects > 1:
+        others = "the other" if subjects == 2 else f"the {subjects - 1} others"
+        paper.paragraph(f"Written for {_named(fix.filled_for)}; do the same for {others}", " " * 6, " " * 6)
     for number, step in enumerate(fix.steps, start=1):
         paper.paragraph(step.do, indent=" " * 9, first=f"      {number}. ")
         if step.command:
@@ -166,14 +172,15 @@ def _place(item: ReportInput) -> str:
 
 
 def _subjects(cause: ReportCause) -> str:
-    shown = ", ".join(cause.subjects[:SUBJECTS_SHOWN])
+    shown = ", ".join(map(_named, cause.subjects[:SUBJECTS_SHOWN]))
     more = len(cause.subjects) - SUBJECTS_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _percent(probability: float) -> str:
-    """Rounded, but never to a certainty that no probability has."""
-    return ">99%" if probability > 0.99 else "<1%" if probability < 0.01 else f"{probability:.0%}"
+def _named(subject: str) -> str:
+    """The subject as people read it: `gpu/5` where no input names the host."""
+    host, _, part = subject.partition("/")
+    return subject if host != UNNAMED_HOST else part or "an unnamed host"
 
 
 def _plural(count: int, word: str) -> str:

@@ -26,7 +26,7 @@ def diagnose(*arguments: str, limit_seconds: float = 60) -> subprocess.Completed
     [
         ("hgx-h100", 0, "ok: hgx-01 (simulated): 8 GPUs, nothing found", ""),
         ("pcie-workstation", 0, "info: ws-02 (simulated): ", "p2p-unsupported"),
-        ("thermal", 1, "warning: hgx-06 (simulated): ", "(gpu/4) [thermal-throttling, "),
+        ("thermal", 1, "warning: hgx-06 (simulated): ", "(gpu/4) [thermal-throttling, >99%]"),
         ("driver-mismatch", 1, "critical: hgx-10 (simulated): ", "[driver-library-mismatch, "),
         ("lost-gpu", 1, "critical: hgx-07 (simulated): ", "[gpu-fell-off-bus, "),
     ],

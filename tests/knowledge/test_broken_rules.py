@@ -107,6 +107,8 @@ BROKEN = {
     ),
     "example with wrong type": ("width_current: 8,", "width_current: eight,", "examples[0].facts[0]", "width_current"),
     "no near miss": ("expect: nothing", "expect: cause", "examples", "near miss"),
+    "text with a colon": ("title: The link", "title: Link: the link", "", "quote texts that hold `: `"),
+    "too few entries": ("symptoms: [slow]", "symptoms: []", "cause.symptoms", "needs at least 1 entry, and has 0"),
     "duplicate key": ("    group: width", "    group: width\n    group: other", "evidence[0].group", "stands twice"),
     "unknown severity": ("severity: warning", "severity: bad", "cause.severity", "'info', 'warning' or 'critical'"),
 }

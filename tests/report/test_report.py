@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,17 +31,22 @@ INPUTS = [
 ]
 
 
-def facts(width: int) -> list[Fact]:
-    gpu = Subject(host="node01", gpu_index=3, gpu_bus_id="0000:9b:00.0")
+GPU = Subject(host="node01", gpu_index=3, gpu_bus_id="0000:9b:00.0")
+
+
+def facts(width: int, gpu: Subject = GPU) -> list[Fact]:
     return [
         GpuPcieLink(subject=gpu, sources=(Source(path="q.txt", line=214),), width_current=width, width_max=16),
         GpuLoad(subject=gpu, sources=(Source(path="q.txt", line=230),), gpu_utilization_ratio=0.9),
     ]
 
 
-def report(folder: Path, width: int = 8, inputs: list[InputReport] = INPUTS) -> Report:
+def report(
+    folder: Path, width: int = 8, inputs: list[InputReport] = INPUTS, gpus: Sequence[Subject] = (GPU,)
+) -> Report:
     knowledge = load_knowledge(folder)
-    diagnosis = diagnose(SessionRunner(knowledge), facts(width), ["slow"])
+    found = [fact for gpu in gpus for fact in facts(width, gpu)]
+    diagnosis = diagnose(SessionRunner(knowledge), found, ["slow"])
     return build_report(diagnosis, knowledge, input_reports(inputs), datetime(2026, 11, 30, 12, tzinfo=UTC))
 
 
@@ -124,6 +129,24 @@ def test_a_simulated_machine_is_called_so_beneath_the_answer(rule_base: RuleBase
     assert as_text(simulated).splitlines()[1] == "Simulated: thermal. This is no real machine."
     assert as_data(simulated)["simulated"] == ["thermal"]
     assert "Simulated" not in as_text(value)
+
+
+def test_a_host_that_no_input_names_is_left_out_of_the_text(rule_base: RuleBase) -> None:
+    text = as_text(report(rule_base(), gpus=[Subject(gpu_index=3)]))
+    assert text.splitlines()[0] == "Most likely: The link is narrow on gpu/3 (>99%)."
+    assert "unnamed" not in text
+
+
+def test_what_the_inputs_do_not_tell_is_a_word_that_a_shell_takes_for_one(rule_base: RuleBase) -> None:
+    assert "$ lspci -s GPU_BUS_ID\n" in as_text(report(rule_base(), gpus=[Subject(gpu_index=3)]))
+
+
+def test_commands_for_one_of_several_subjects_say_so(rule_base: RuleBase) -> None:
+    gpus = [Subject(host="node01", gpu_index=n, gpu_bus_id=f"0000:{n}b:00.0") for n in range(1, 4)]
+    several = report(rule_base(), gpus=gpus)
+    assert "Written for node01/gpu/1; do the same for the 2 others" in as_text(several)
+    assert as_data(several)["causes"][0]["fixes"][0]["filled_for"] == "node01/gpu/1"
+    assert "Written for" not in as_text(report(rule_base()))
 
 
 def test_no_colours_outside_a_terminal(rule_base: RuleBase) -> None:

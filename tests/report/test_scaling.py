@@ -22,7 +22,7 @@ def test_the_first_sentence_answers() -> None:
     shown = text(analyse({1: [412.0], 2: [801.0], 4: [1380.0], 8: [2090.0]}, "strong"))
     assert shown.startswith(
         "throughput: from 1 to 8 GPUs (the same work for any number) each keeps 63% of its throughput "
-        "(95% interval 56% to 71%). Not shown: several explanations fit about as well."
+        "(95% interval 56% to 71%). Undecided: several explanations fit about as well."
     )
     assert "throughput is highest at about 14 GPUs (9 or more)" in shown
 
