@@ -52,10 +52,11 @@ def test_the_documents_show_commands() -> None:
 
 @pytest.mark.parametrize(("document", "line"), WRITTEN)
 def test_every_command_that_a_document_shows_is_accepted(
-    document: str, line: str, monkeypatch: pytest.MonkeyPatch
+    document: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ROOT)
     arguments = shlex.split(line, comments=True)
+    with_files_named(arguments, tmp_path)
+    monkeypatch.chdir(tmp_path)
     command: click.Command = cli
     context = click.Context(cli, info_name="diagnose")
     while isinstance(command, click.Group):
@@ -69,6 +70,16 @@ def test_every_command_that_a_document_shows_is_accepted(
         value = context.params.get(option) or ()
         for name in (value,) if isinstance(value, str) else value:
             assert name in known_names(), f"{document}: {line}"
+
+
+def with_files_named(arguments: list[str], folder: Path) -> None:
+    """Everything of the checkout, and an empty file for each file that the reader is to have."""
+    for entry in ("fixtures", "rules", "docs"):
+        (folder / entry).symlink_to(ROOT / entry)
+    for argument in arguments:
+        if re.search(r"[/.]", argument) and not argument.startswith("-") and not (folder / argument).exists():
+            (folder / argument).parent.mkdir(parents=True, exist_ok=True)
+            (folder / argument).touch()
 
 
 def known_names() -> set[str]:
