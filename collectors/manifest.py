@@ -14,6 +14,7 @@ from diagnose.facts import Subject
 from diagnose.facts.collection import CollectorStatus, ReportedSymptom
 
 _SCHEMA = '"schema": "diagnose.bundle/'
+_READ = "diagnose.bundle/1"
 _UNFINISHED = {
     "running": "was cut off",
     "partial": "read only a part",
@@ -46,6 +47,10 @@ class Manifest(BlockCollector):
         entries = [entry for entry in recorders if isinstance(entry, dict)] if isinstance(recorders, list) else []
         host = content.get("host")
         subject = Subject(host=host) if isinstance(host, str) and host else block.subject()
+        schema = content.get("schema")
+        if schema != _READ:
+            # The number goes up when this version would misread the new form.
+            return Parsed(problems=[f"A recording of schema {schema}, of which this version knows nothing"])
         facts = list(_facts(block, subject, entries, _text(content.get("simulated"))))
         symptoms = content.get("symptoms")
         named = [name for name in symptoms if isinstance(name, str)] if isinstance(symptoms, list) else []

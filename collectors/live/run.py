@@ -21,6 +21,8 @@ from collectors.live.process import WorkerProcess
 from collectors.live.record import Machine, Record, RecorderReport
 from collectors.live.registry import RECORDERS, STARTED_BY_OTHERS, recorder_class
 
+_LONGEST_WAIT_SECONDS = 3600.0
+"""The kernel waits no longer than 24 days at a time."""
 _PACKAGES = Path(__file__).resolve().parents[2]
 
 
@@ -112,7 +114,8 @@ class Collection:
     def _wait(self) -> None:
         """Until a worker says something or the next limit is reached."""
         nearest = min(worker.deadline for worker in self._workers)
-        for key, _ in self._selector.select(max(0.0, nearest - time.monotonic())):
+        wait = min(max(0.0, nearest - time.monotonic()), _LONGEST_WAIT_SECONDS)
+        for key, _ in self._selector.select(wait):
             worker = key.data
             if isinstance(worker, WorkerProcess) and worker in self._workers:
                 self._hear(worker)

@@ -14,7 +14,7 @@ import click
 from diagnose.cli.exit_codes import ExitCode
 from diagnose.cli.output import remark
 
-_BUNDLE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path, exists=True))
+_BUNDLE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,7 +56,7 @@ def verify(path: Path) -> ExitCode:
 @click.option(
     "--key-file",
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Equal names get equal stand-ins in all bundles made with this key. [default: a key for this bundle alone]",
 )
 def redact(path: Path, output: Path, key_file: Path | None) -> ExitCode:

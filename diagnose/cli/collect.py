@@ -32,7 +32,7 @@ _BUNDLE_ENDING = ".tar.zst"
 @click.option(
     "--key-file",
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Equal names get equal stand-ins in all bundles made with this key. [default: a key for this bundle alone]",
 )
 def collect(

@@ -49,6 +49,11 @@ def test_a_file_that_is_no_bundle_ends_in_a_sentence(tmp_path: Path, command: st
     assert "is no bundle" in output
 
 
+def test_a_file_that_does_not_exist_ends_in_a_sentence(tmp_path: Path) -> None:
+    code, message = run("redact", str(tmp_path / "none"), "-o", str(tmp_path / "o.tar.zst"))
+    assert (code, "No such file" in message) == (ExitCode.UNUSABLE, True)
+
+
 def test_redact_with_a_key_file(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("Mar  1 10:00:05 gpu-a17 kernel: hello\n")
     (tmp_path / "key").write_text("x" * 32)

@@ -52,6 +52,12 @@ def test_it_is_recognised_with_the_schema_in_either_line(text: str, tmp_path: Pa
     assert [(report.kind, report.facts) for report in result.reports] == [("manifest", 4)]
 
 
+def test_a_recording_of_another_schema_is_no_clean_bill() -> None:
+    parsed = Manifest.parse(block(TEXT.replace("bundle/1", "bundle/2")))
+    assert parsed.facts == []
+    assert parsed.problems == ["A recording of schema diagnose.bundle/2, of which this version knows nothing"]
+
+
 def test_a_manifest_that_is_cut_off_is_a_problem_and_no_exception() -> None:
     assert Manifest.parse(block(TEXT[:80])).problems == ["The manifest is cut off or damaged"]
     for text in damaged(TEXT):

@@ -74,9 +74,9 @@ def test_a_live_analysis_that_is_killed_leaves_no_process_and_no_folder(seconds:
 def test_a_signal_ends_collect_early_with_what_there_is(tmp_path: Path, temporary: Path) -> None:
     folder = tmp_path / "recording"
     process = program("collect", "-o", str(folder), "--duration", "60", temporary=temporary)
-    assert eventually(lambda: (folder / "host/tree.txt").exists(), 20)
+    assert eventually(lambda: (folder / "host/tree.txt").exists())
     process.send_signal(signal.SIGTERM)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 130
     assert output.strip() == str(folder)
     assert "Traceback" not in errors
@@ -87,7 +87,7 @@ def test_a_signal_ends_collect_early_with_what_there_is(tmp_path: Path, temporar
 def test_collect_does_not_mix_a_new_recording_with_an_old_one(tmp_path: Path, temporary: Path) -> None:
     (tmp_path / "old.txt").write_text("x")
     process = program("collect", "-o", str(tmp_path), temporary=temporary)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 2
     assert "exists already" in errors
 
@@ -134,7 +134,7 @@ def test_killed_on_the_way_to_a_bundle_the_recording_lies_beside_it(tmp_path: Pa
     path = tmp_path / "node.tar.zst"
     partial = tmp_path / "node.tar.zst.partial"
     process = program("collect", "-o", str(path), "--duration", "30", temporary=temporary)
-    assert eventually(lambda: (partial / "host/tree.txt").exists(), 20)
+    assert eventually(lambda: (partial / "host/tree.txt").exists())
     process.kill()
     process.communicate()
     assert not path.exists()
@@ -191,7 +191,7 @@ def test_programs_that_a_recorder_started_end_with_it(
     hanging.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
     process = program("collect", "-o", str(tmp_path / "node"), temporary=temporary)
-    assert eventually(started.exists, 20)
+    assert eventually(started.exists)
     assert processes_with(str(hanging))
     process.kill()
     process.communicate()

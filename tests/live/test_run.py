@@ -58,7 +58,8 @@ def processes_with(text: str) -> list[int]:
     return found
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether it comes true. Only a failure takes the whole time, which is long because machines may be busy."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -94,11 +95,10 @@ def test_all_passive_recorders_end_and_the_manifest_says_how(machine: Machine, t
 def test_a_recorder_that_hangs_delays_by_its_limit_and_keeps_what_it_wrote(
     hanging: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Host, "time_limit_seconds", 1.0)
+    monkeypatch.setattr(Host, "time_limit_seconds", 2.0)
     folder = tmp_path / "recording"
-    begin = time.monotonic()
     reports = by_name(collection(hanging, folder).run(["host", "pci"]))
-    assert 1.0 < time.monotonic() - begin < 3.0
+    assert 2.0 < reports["host"].seconds < 6.0
     assert reports["pci"].status is RecorderStatus.DONE
     assert reports["host"].status is RecorderStatus.TIMED_OUT
     assert "vm-1" in manifest(folder)["host"]
@@ -121,7 +121,7 @@ def test_a_recorder_that_is_killed_is_told_as_crashed(hanging: Machine, tmp_path
     assert eventually(lambda: (folder / "host/tree.txt").exists())
     for process in processes_with(str(folder)):
         os.kill(process, signal.SIGSEGV)
-    thread.join(10)
+    thread.join(60)
     (report,) = running.record.recorders
     assert report.status is RecorderStatus.CRASHED
     assert "SIGSEGV" in (report.detail or "")
@@ -134,7 +134,7 @@ def test_stopping_keeps_what_there_is(hanging: Machine, tmp_path: Path) -> None:
     thread.start()
     assert eventually(lambda: by_name(running.record).get("pci", RecorderReport("pci")).status == "done")
     running.stop()
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
     assert running.stopped
     assert {item["name"]: item["status"] for item in manifest(folder)["recorders"]} == {
@@ -142,6 +142,17 @@ def test_stopping_keeps_what_there_is(hanging: Machine, tmp_path: Path) -> None:
         "pci": "done",
     }
     assert processes_with(str(folder)) == []
+
+
+def test_a_window_of_years_can_be_stopped_too(hanging: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    running = collection(hanging, folder, seconds=4e9)
+    thread = threading.Thread(target=running.run, args=(["host"],))
+    thread.start()
+    assert eventually(lambda: (folder / "host/tree.txt").exists())
+    running.stop()
+    thread.join(60)
+    assert manifest(folder)["recorders"][0]["detail"] == "Stopped before it was done"
 
 
 def test_only_passive_recorders_run_unasked() -> None:
