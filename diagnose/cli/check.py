@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 RECORDERS = ("nvml-system", "kernel-log", "pci", "services")
 """Passive ones that take well under a second; settings, programs, processes and networks are left to `analyze`."""
+_LOADED_MEANWHILE = (
+    "collectors.scan",
+    "collectors.recorded_nvml",
+    "collectors.recorded_pci",
+    "collectors.recorded_services",
+    "collectors.kernel_log",
+    "diagnose.ranking.diagnosis",
+    "diagnose.report.build",
+)
+"""Modules that the diagnosis needs, which takes a while."""
 _GPUS = "nvml-system"
 _NAMED = 3
 
@@ -99,10 +109,13 @@ def _record(folder: Path, recorded: Machine, duration: float, time_limit: float)
 
 
 def _load() -> SessionRunner:
-    import collectors.scan  # noqa: F401 - so that it is loaded when the recording is done
+    from importlib import import_module
+
     from diagnose.engine.session import SessionRunner
     from diagnose.knowledge.loader import load_knowledge
 
+    for name in _LOADED_MEANWHILE:
+        import_module(name)
     # Whether the examples of our own rules are right is no question of this moment.
     return SessionRunner(load_knowledge(examples=False))
 
