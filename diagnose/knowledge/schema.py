@@ -176,6 +176,9 @@ class Step(Strict):
 
     do: Text
     command: Text | None = None
+    """What a shell takes."""
+    setting: Text | None = None
+    """What goes into a program, a configuration or a program's arguments."""
     expect: Text | None = None
 
 

@@ -15,6 +15,9 @@ from diagnose.ranking.model import Finding, InstanceKey
 MAX_SOURCES = 8
 """Sources listed for one finding; a storm of matches is told by its first ones and its number."""
 
+NOT_NAMED = "(not named)"
+"""Stands in a sentence for a GPU that the input does not name, such as a cut-out section of a listing."""
+
 JOB = "job"
 """Subject of causes that concern a whole job."""
 
@@ -85,6 +88,7 @@ def sentence(template: str, match: Match) -> str:
     def value(alias: str, field: str) -> object | None:
         if field == COUNT_FIELD and alias in match.counts:
             return match.counts[alias]
-        return field_value(match.facts[alias], field)
+        value = field_value(match.facts[alias], field)
+        return NOT_NAMED if value is None and field == "gpu" else value
 
     return fill(template, value)

@@ -151,7 +151,10 @@ def _source(source: Source) -> ReportSource:
 
 
 def _fix(fix: Fix, instance: Instance) -> ReportFix:
-    texts = [fix.verify, *(text for step in fix.steps for text in (step.do, step.command, step.expect) if text)]
+    texts = [
+        fix.verify,
+        *(text for step in fix.steps for text in (step.do, step.command, step.setting, step.expect) if text),
+    ]
     names = {name for text in texts for name in _SUBJECT_VALUE.findall(text)} - {"host"}
     return ReportFix(
         title=fix.title,
@@ -167,6 +170,7 @@ def _step(step: Step, instance: Instance) -> ReportStep:
     return ReportStep(
         do=_filled(step.do, instance),
         command=None if step.command is None else _filled(step.command, instance),
+        setting=None if step.setting is None else _filled(step.setting, instance),
         expect=None if step.expect is None else _filled(step.expect, instance),
     )
 

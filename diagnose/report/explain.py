@@ -107,6 +107,8 @@ def write_knowledge(known: KnownCause, stream: TextIO) -> None:
             paper.paragraph(step.do, indent="     ", first=f"  {number}. ")
             if step.command:
                 paper.line(f"     $ {step.command}", style="cyan")
+            if step.setting:
+                paper.line(f"     {step.setting}", style="cyan")
         paper.paragraph(f"Verify: {fix.verify}", indent="     ", first="  ")
     paper.line()
     paper.line("References", style="bold")

@@ -64,6 +64,7 @@ class ReportStep(_Part):
 
     do: str
     command: str | None = None
+    setting: str | None = None
     expect: str | None = None
 
 

@@ -132,6 +132,8 @@ def _write_fix(paper: Paper, fix: ReportFix, subjects: int, detailed: bool) -> N
         if step.command:
             for row in step.command.splitlines():
                 paper.line(f"         $ {row}", style="cyan")
+        if step.setting:
+            paper.line(f"         {step.setting}", style="cyan")
         if step.expect:
             paper.paragraph(f"Expect: {step.expect}", indent=" " * 9, first=" " * 9)
     paper.paragraph(f"Verify: {fix.verify}", indent=" " * 9, first=" " * 6)

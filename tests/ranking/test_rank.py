@@ -232,3 +232,10 @@ def test_a_host_that_the_engine_refuses_is_named_and_the_others_are_diagnosed(ru
     diagnosis = run(rule_base(), [link(0, 8, "bad"), bad, link(0, 8, "good"), load(0, "good")])
     assert [item.key.subject for item in diagnosis.causes[0].instances] == ["good/gpu/0"]
     assert [problem.partition(":")[0] for problem in diagnosis.problems] == ["bad was not diagnosed"]
+
+
+def test_a_gpu_that_the_input_does_not_name_is_said_to_be_so(rule_base: RuleBase) -> None:
+    more = MORE_EVIDENCE.format(group="other", strength="strong", direction="for")
+    unnamed = link(0, 8).model_copy(update={"subject": Subject()})
+    (cause,) = run(rule_base(("checks: [look]\n", more)), [unnamed]).causes
+    assert [term.finding.text for term in cause.instances[0].terms] == ["GPU (not named) again"]

@@ -83,7 +83,9 @@ def test_the_json_report_has_the_fields_of_its_contract(rule_base: RuleBase) -> 
     ]
     assert cause["evidence"][0]["direction"] == "for"
     assert cause["evidence"][0]["text"] == "GPU 3 has x8"
-    assert cause["fixes"][0]["steps"] == [{"do": "Reseat it", "command": "lspci -s 0000:9b:00.0", "expect": None}]
+    assert cause["fixes"][0]["steps"] == [
+        {"do": "Reseat it", "command": "lspci -s 0000:9b:00.0", "setting": None, "expect": None}
+    ]
     assert cause["references"] == ["vendor manual"]
 
 
@@ -147,6 +149,12 @@ def test_commands_for_one_of_several_subjects_say_so(rule_base: RuleBase) -> Non
     assert "Written for node01/gpu/1; do the same for the 2 others" in as_text(several)
     assert as_data(several)["causes"][0]["fixes"][0]["filled_for"] == "node01/gpu/1"
     assert "Written for" not in as_text(report(rule_base()))
+
+
+def test_a_setting_is_no_command_for_a_shell(rule_base: RuleBase) -> None:
+    value = report(rule_base(('        command: "lspci -s {gpu_bus_id}"', '        setting: "gpus = [{gpu_index}]"')))
+    assert "         gpus = [3]\n" in as_text(value)
+    assert "$" not in as_text(value)
 
 
 def test_no_colours_outside_a_terminal(rule_base: RuleBase) -> None:
