@@ -30,7 +30,6 @@ _LOADED_MEANWHILE = (
     "diagnose.report.build",
 )
 """Modules that the diagnosis needs, which takes a while."""
-_GPUS = "nvml-system"
 _NAMED = 3
 
 
@@ -55,14 +54,14 @@ def check(style: Literal["text", "json"], fail_on: str, duration: float, time_li
     found in the rest. docs/check.md shows how to wire it up.
     """
     from collectors.live.private_folder import private_folder
-    from diagnose.cli.live import machine
+    from diagnose.cli.live import machine, unanswered
 
     recorded = machine()
     with private_folder() as folder:
         record, runner = _record(folder, recorded, duration, time_limit)
         report = _diagnose(folder, runner)
     severities = [cause.severity for cause in _found(report)]
-    code = exit_code(severities, fail_on, unusable=False, incomplete=bool(_unread(record)))
+    code = exit_code(severities, fail_on, unusable=False, incomplete=bool(unanswered(record)))
     with standard_output() as stream:
         if style == "json":
             from diagnose.report.as_json import write_json
@@ -149,23 +148,10 @@ def _found(report: Report) -> list[ReportCause]:
     return [cause for cause in report.causes if cause.probability >= ESTABLISHED]
 
 
-def _unread(record: Record) -> list[str]:
-    """What the verdict lacks: parts that did not answer, and the GPUs where none was read at all.
-
-    The want of a right is none of these: it is the same every time, and whoever wires the check up decides about it.
-    """
-    from collectors.live.base import RecorderStatus
-
-    silent = (RecorderStatus.PARTIAL, RecorderStatus.TIMED_OUT, RecorderStatus.CRASHED)
-    return [
-        f"{report.name}: {report.detail or report.status.value}"
-        for report in record.recorders
-        if report.status in silent or (report.name == _GPUS and report.status is RecorderStatus.ABSENT)
-    ]
-
-
 def verdict(report: Report, record: Record, code: ExitCode, *, simulated: bool) -> str:
     """The one line: how bad, on which host, what."""
+    from diagnose.cli.live import unanswered
+
     found = _found(report)
     if found:
         word: str = max((cause.severity for cause in found), key=FAIL_ON.index)
@@ -174,7 +160,7 @@ def verdict(report: Report, record: Record, code: ExitCode, *, simulated: bool) 
         if len(found) > len(roots[:_NAMED]):
             text += f"; and {len(found) - len(roots[:_NAMED])} more"
     elif code is ExitCode.INCOMPLETE:
-        word, text = "unknown", f"nothing found in what answered; {'; '.join(_unread(record)[:_NAMED])}"
+        word, text = "unknown", f"nothing found in what answered; {'; '.join(unanswered(record)[:_NAMED])}"
     else:
         word, text = "ok", f"{_plural(_gpus(record), 'GPU')}, nothing found"
         lacked = [report_.name for report_ in record.recorders if report_.lacked]

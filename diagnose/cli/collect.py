@@ -47,11 +47,12 @@ def collect(
 
     Only reads; changes nothing and runs no load. A bundle has stand-ins for what names people and machines; a folder is
     left as it was read. Ctrl-C ends it early and keeps what there is. While it records, and where it is killed, the
-    recording is a folder beside the bundle, PATH.partial, which can be analysed too.
+    recording is a folder beside the bundle, PATH.partial, which can be analysed too. Exit code 3 says that a part of the
+    machine did not answer, or that no GPU was read.
     """
     from diagnose.bundle.errors import BundleError
     from diagnose.bundle.pseudonyms import random_key, read_key
-    from diagnose.cli.live import lacks, machine, record_machine, window_of
+    from diagnose.cli.live import lacks, machine, record_machine, unanswered, window_of
 
     if symptoms:
         from diagnose.cli.symptoms import check_symptoms
@@ -77,7 +78,9 @@ def collect(
     if packed:
         _pack(folder, target, key)
     click.echo(str(target))
-    return ExitCode.INTERRUPTED if stopped else ExitCode.NOTHING_FOUND
+    if stopped:
+        return ExitCode.INTERRUPTED
+    return ExitCode.INCOMPLETE if unanswered(record) else ExitCode.NOTHING_FOUND
 
 
 def _default_name(host: str, key: bytes | None) -> str:

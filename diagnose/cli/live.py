@@ -87,6 +87,22 @@ def lacks(record: Record) -> list[str]:
     return list(dict.fromkeys(sentence for report in record.recorders for sentence in report.lacked))
 
 
+_GPUS = "nvml-system"
+
+
+def unanswered(record: Record) -> list[str]:
+    """Parts of a machine that did not answer, one sentence each, and its GPUs where none was read at all.
+
+    The want of a right is none of these: it is the same every time, and whoever wires a program up decides about it.
+    """
+    silent = (RecorderStatus.PARTIAL, RecorderStatus.TIMED_OUT, RecorderStatus.CRASHED)
+    return [
+        f"{report.name}: {report.detail or report.status.value}"
+        for report in record.recorders
+        if report.status in silent or (report.name == _GPUS and report.status is RecorderStatus.ABSENT)
+    ]
+
+
 def shown_as_live(readings: Readings, folder: Path) -> Readings:
     """The readings with the temporary folder called `live`, since it is gone when the report is read."""
     from collectors.inputs import Readings

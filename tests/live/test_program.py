@@ -124,7 +124,7 @@ def test_live_and_by_way_of_a_bundle_redacted_or_not_the_causes_are_the_same(
     for options in ((), ("--no-redact",)):
         path = tmp_path / f"bundle{len(options)}.tar.zst"
         code, output, errors = end(program(*simulated, "collect", "-o", str(path), *options, temporary=temporary))
-        assert (code, output.strip()) == (0, str(path)), errors
+        assert (code, output.strip()) == (3 if scenario == "lost-gpu" else 0, str(path)), errors
         assert ("Not redacted" in errors) == bool(options)
         assert causes("analyze", str(path), temporary=temporary) == live
     assert sorted(path.suffix for path in tmp_path.iterdir() if path != temporary) == [".zst", ".zst"]
@@ -169,6 +169,13 @@ def test_without_privileges_it_says_what_it_could_not_read_and_calls_the_diagnos
     if code != 1:  # a machine may have a fault
         assert code == 3
     assert "lacked privileges" in output
+
+
+def test_a_collection_without_any_gpu_says_by_its_exit_code_that_it_lacks_them(tmp_path: Path, temporary: Path) -> None:
+    path = tmp_path / "node.tar.zst"
+    code, output, _ = end(program("--simulate", "no-driver", "collect", "-o", str(path), temporary=temporary))
+    assert (code, output.strip()) == (3, str(path))
+    assert path.is_file()
 
 
 MEASURE = (
