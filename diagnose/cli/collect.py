@@ -47,8 +47,9 @@ def collect(
 
     Only reads; changes nothing and runs no load. A bundle has stand-ins for what names people and machines; a folder is
     left as it was read. Ctrl-C ends it early and keeps what there is. While it records, and where it is killed, the
-    recording is a folder beside the bundle, PATH.partial, which can be analysed too. Exit code 3 says that a part of the
-    machine did not answer, or that no GPU was read.
+    recording is a folder beside the bundle, PATH.partial, which can be analysed too.
+
+    Exit code 3 says that a part of the machine did not answer, or that no GPU was read.
     """
     from diagnose.bundle.errors import BundleError
     from diagnose.bundle.pseudonyms import random_key, read_key
