@@ -55,7 +55,11 @@ class Manifest(BlockCollector):
         symptoms = content.get("symptoms")
         named = [name for name in symptoms if isinstance(name, str)] if isinstance(symptoms, list) else []
         reported = [ReportedSymptom(subject=subject, sources=(block.source(),), symptom=name) for name in named]
-        return Parsed([*facts, *reported], list(_problems(facts)))
+        problems = list(_problems(facts))
+        if not problems and "ended_at" in content and content["ended_at"] is None:
+            # Killed before the first recorder was noted as running.
+            problems.append("The recording was cut off at its beginning")
+        return Parsed([*facts, *reported], problems)
 
 
 def _facts(

@@ -67,3 +67,10 @@ def test_a_manifest_that_is_cut_off_is_a_problem_and_no_exception() -> None:
 @pytest.mark.parametrize("recorders", [None, 3, "x", [1, {"name": 4}], [{"name": "a", "status": "done", "lacked": 3}]])
 def test_fields_of_other_types_are_passed_over(recorders: object) -> None:
     Manifest.parse(block(json.dumps({**CONTENT, "recorders": recorders}, indent=1)))
+
+
+def test_a_recording_that_was_killed_before_any_recorder_was_noted_is_cut_off() -> None:
+    begun = {**CONTENT, "recorders": [], "ended_at": None}
+    assert Manifest.parse(block(json.dumps(begun, indent=1))).problems == ["The recording was cut off at its beginning"]
+    ended = {**begun, "ended_at": "2026-11-30T12:00:00+00:00"}
+    assert Manifest.parse(block(json.dumps(ended, indent=1))).problems == []
