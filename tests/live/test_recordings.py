@@ -28,7 +28,7 @@ def record(root: Path, folder: Path) -> Readings:
     machine = Machine(root, "a-test")
     manifest = Record(folder, machine, WINDOW, "0")
     manifest.recorders.append(RecorderReport("host", RecorderStatus.DONE))
-    manifest.write()
+    manifest.end()
     for name in NAMES:
         run(recorder(name), folder, root, WINDOW)
     return read_inputs([str(folder)])
