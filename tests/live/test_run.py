@@ -110,7 +110,7 @@ def test_a_recorder_that_hangs_delays_by_its_limit_and_keeps_what_it_wrote(
         if fact.kind == "collector-status" and fact.values()["name"] == "host"
     ]
     assert statuses == "timed-out"
-    assert processes_with(str(folder)) == []
+    assert eventually(lambda: processes_with(str(folder)) == [])
 
 
 def test_a_recorder_that_is_killed_is_told_as_crashed(hanging: Machine, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_stopping_keeps_what_there_is(hanging: Machine, tmp_path: Path) -> None:
         "host": "partial",
         "pci": "done",
     }
-    assert processes_with(str(folder)) == []
+    assert eventually(lambda: processes_with(str(folder)) == [])
 
 
 def test_a_window_of_years_can_be_stopped_too(hanging: Machine, tmp_path: Path) -> None:
