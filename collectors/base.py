@@ -127,11 +127,6 @@ class LineCollector(Collector):
         return Source(path=self.path, line=number)
 
 
-def numbers(text: str) -> list[float]:
-    """All decimal numbers of a text."""
-    return [float(match) for match in re.findall(r"-?\d+(?:\.\d+)?", text)]
-
-
 def share(lines: Iterable[str], pattern: re.Pattern[str]) -> float:
     """Share of lines that match: the usual body of `resembles`."""
     rows = list(lines)

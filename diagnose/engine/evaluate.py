@@ -10,7 +10,17 @@ from functools import cache
 from typing import Any
 
 from diagnose.engine.flatten import FlatFact, Value
-from diagnose.knowledge.expression import Arithmetic, Atom, Comparison, Constant, FieldRef, Known, Matches, Term
+from diagnose.knowledge.expression import (
+    CALCULATE,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Constant,
+    FieldRef,
+    Known,
+    Matches,
+    Term,
+)
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
@@ -19,12 +29,6 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-}
-_ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
 }
 
 
@@ -43,7 +47,7 @@ def _calculate(symbol: str, left: Value | None, right: Value | None) -> float | 
     if not isinstance(left, float) or not isinstance(right, float):
         return None
     try:
-        result = _ARITHMETIC[symbol](left, right)
+        result = CALCULATE[symbol](left, right)
     except ZeroDivisionError:
         return None
     return result if math.isfinite(result) else None

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import add, mul, sub, truediv
 from typing import Any
 
 from pydantic import create_model
 
 from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.base import optional, required
-from diagnose.knowledge.expression import MISSING_PREFIX, Arithmetic, Constant, FieldRef, Term
+from diagnose.knowledge.expression import CALCULATE, MISSING_PREFIX, Arithmetic, Constant, FieldRef, Term
 from diagnose.knowledge.rule import Rule
 from diagnose.knowledge.schema import ColumnType, Row, TableFile
-
-_OPERATIONS: Mapping[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 PYTHON_TYPES: Mapping[ColumnType, type] = {
     ColumnType.TEXT: str,
@@ -123,4 +120,4 @@ def evaluate_term(term: Term, matched: Mapping[str, Fact]) -> Any:
             first, second = evaluate_term(left, matched), evaluate_term(right, matched)
             if first is None or second is None or (operator == "/" and second == 0):
                 return None
-            return _OPERATIONS[operator](first, second)
+            return CALCULATE[operator](first, second)

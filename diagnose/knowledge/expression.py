@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
+from operator import add, mul, sub, truediv
 from typing import Literal
 
 ValueType = Literal["string", "number", "boolean"]
@@ -100,6 +101,9 @@ Atom = Comparison | Matches | Known
 Conjunction = tuple[Atom, ...]
 Condition = tuple[Conjunction, ...]
 """Disjunctive normal form: any of the conjunctions may hold. `((),)` always holds."""
+
+CALCULATE: Mapping[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul, "/": truediv}
+"""What the operators of `Arithmetic` do."""
 
 ALWAYS: Condition = ((),)
 
