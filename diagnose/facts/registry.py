@@ -14,6 +14,7 @@ from diagnose.facts import (
     host,
     kernel,
     load,
+    lowbit,
     nccl,
     network,
     pcie,
@@ -35,6 +36,7 @@ MODULES = (
     host,
     tuning,
     load,
+    lowbit,
     process,
     topology,
     nccl,
@@ -45,6 +47,7 @@ MODULES = (
     training,
     scaling,
     hang,
+    latency,
     validation,
     collection,
 )
