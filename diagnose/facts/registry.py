@@ -13,6 +13,7 @@ from diagnose.facts import (
     hang,
     host,
     kernel,
+    latency,
     load,
     lowbit,
     nccl,
