@@ -142,9 +142,7 @@ class DepthProfile(Fact):
     first_relative_l2_ratio: float = required("At the first layer")
     middle_relative_l2_ratio: float | None = optional("Half-way")
     last_relative_l2_ratio: float = required("At the last")
-    first_diverging_layer: int | None = optional(
-        "First layer that is 3 times over what its predecessors and format say"
-    )
+    first_diverging_layer: int | None = optional("First layer 3 times over what precedes it and its format say")
     first_diverging_tensor: str | None = optional("Its tensor")
     step_ratio: float | None = optional("Largest growth from one layer to the next")
     step_layer: int | None = optional("Layer with it")
@@ -158,9 +156,7 @@ class ErrorConcentration(Fact):
     kind: ClassVar[str] = "error-concentration"
     few_per_host: ClassVar[bool] = True
     pattern: str = required("Modules: `layers 0..1`, `all layers mlp.down_proj`, `lm_head`")
-    category: str | None = optional(
-        "`head`, `embedding`, `router`, `norm`, `attention-output`, `down`, `first-layers`..."
-    )
+    category: str | None = optional("`head`, `embedding`, `router`, `norm`, `attention-output`, `down`, `ends`")
     modules: int = required("How many they are")
     modules_share_ratio: float = required("Their part of all modules")
     error_share_ratio: float = required("Their part of the squared errors that all modules add")
@@ -193,9 +189,7 @@ class NoiseFloor(Fact):
     differing: int = required("Of these, tensors that differ between the high-precision runs")
     noise_output_sqnr_db: float | None = optional("SQNR between the high-precision runs' last activations")
     low_output_sqnr_db: float | None = optional("SQNR of the low-precision one there")
-    median_margin_db: float | None = optional(
-        "Median of noise less low SQNR: about 0 means that low precision adds none"
-    )
+    median_margin_db: float | None = optional("Median of noise less low SQNR: about 0 where low bits add none")
     within_noise_ratio: float = required("Share of tensors whose low-precision error is no more than twice the noise")
 
 
@@ -219,9 +213,7 @@ class WeightCheck(Fact):
 
     kind: ClassVar[str] = "weight-check"
     few_per_host: ClassVar[bool] = True
-    scheme: str = required(
-        "`gptq`, `awq`, `compressed-tensors`, `fp8`, `bitsandbytes`, `mxfp4`, `nvfp4`, `gguf`, `cast`"
-    )
+    scheme: str = required("`gptq`, `awq`, `compressed-tensors`, `fp8`, `bitsandbytes`, `mx`, `nvfp4`, `gguf`, `cast`")
     format: str = required("`int4`, `fp8-e4m3`...")
     granularity: str | None = optional("`tensor`, `channel`, `group-128`, `block-128x128`")
     tensors: int = required("Weights compared")
@@ -317,6 +309,4 @@ class OutlierSummary(Fact):
     worst_tensor: str = required("Where")
     median_normal_sqnr_db: float | None = optional("Median SQNR of their other channels")
     median_normal_loss_db: float | None = optional("What the format would give these channels alone, less that")
-    error_in_outliers_ratio: float | None = optional(
-        "Median share of the squared error that is in the outlier channels"
-    )
+    error_in_outliers_ratio: float | None = optional("Median share of the squared error in the outlier channels")
