@@ -20,6 +20,7 @@ from diagnose.facts import (
     network,
     pcie,
     placement,
+    precision,
     process,
     scaling,
     sharing,
@@ -50,6 +51,7 @@ MODULES = (
     hang,
     latency,
     validation,
+    precision,
     collection,
 )
 
