@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.inputs import Status
-from collectors.resolve import resolve
+from collectors.resolve import resolve_readings
 from collectors.scan import read_inputs
 from diagnose.engine.session import SessionRunner
 from diagnose.knowledge.schema import Severity
@@ -66,8 +66,8 @@ def run_case(runner: SessionRunner, folder: Path) -> CaseResult:
     """Diagnose one case folder."""
     label = json.loads((folder / LABEL).read_text(encoding="utf-8"))
     paths = sorted(str(path) for path in folder.iterdir() if path.name != LABEL)
-    readings = read_inputs(paths)
-    diagnosis = diagnose(runner, resolve(readings.facts))
+    readings = resolve_readings(read_inputs(paths))
+    diagnosis = diagnose(runner, readings.facts, series=readings.series)
     return CaseResult(
         name=folder.name,
         accepted=frozenset(label["accepted_causes"]),

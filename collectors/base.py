@@ -1,19 +1,22 @@
 """What a collector is: it recognises one format by content and turns it into facts.
 
-Two sorts exist. A *block* collector owns consecutive lines that begin with an opening line (`nvidia-smi -q`, a
+Three sorts exist. A *block* collector owns consecutive lines that begin with an opening line (`nvidia-smi -q`, a
 topology matrix). A *line* collector picks single lines out of a stream that may be interleaved with anything (kernel
-log, NCCL log). `collectors.scan` walks a file once, as bytes, and hands both their lines.
+log, NCCL log). `collectors.scan` walks a file once, as bytes, and hands both their lines. A *file* collector owns a
+whole file and reads its bytes itself: large tables, traces, binary formats.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from pathlib import Path
+from typing import BinaryIO, ClassVar, NamedTuple, Protocol
 
 from diagnose.facts import Fact, Source, Subject
+from diagnose.facts.series import Measurement
 
 
 class Line(NamedTuple):
@@ -60,6 +63,8 @@ class Parsed:
     facts: list[Fact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """Sentences about what could not be read, each with the line; any of them makes the status `partial`."""
+    series: list[Measurement] = field(default_factory=list)
+    """Measurements over time and by request, for the analysis."""
 
 
 class Collector(ABC):
@@ -125,6 +130,45 @@ class LineCollector(Collector):
     def source(self, number: int) -> Source:
         """Where a line stands."""
         return Source(path=self.path, line=number)
+
+
+class OpenFile(Protocol):
+    """A file in the hands of a file collector. It can be read once, forwards."""
+
+    @property
+    def name(self) -> str:
+        """What reports and sources call it."""
+
+    @property
+    def path(self) -> Path | None:
+        """Where it lies, for what maps it into memory; None where its bytes are not its own: compressed, in archives,
+        standard input.
+        """
+
+    def binary(self) -> BinaryIO:
+        """All expanded bytes, as they are. Reading may raise ReadError where the input ends early."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """Clean text in pieces of a few MB that end at line ends."""
+
+
+class FileCollector(Collector):
+    """Owns a whole file and reads it itself, in memory that does not grow with it."""
+
+    literals: ClassVar[tuple[bytes, ...]] = ()
+
+    @classmethod
+    @abstractmethod
+    def recognises(cls, head: bytes, name: str) -> bool:
+        """Whether the file is of this format, told by its first expanded bytes (8 KB where there are as many).
+
+        `name` may only break a tie that the content leaves. Must be quick: every file is shown to every collector.
+        """
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, file: OpenFile) -> Parsed:
+        """Facts of the file. Must not raise on any content: what cannot be read becomes a problem."""
 
 
 def share(lines: Iterable[str], pattern: re.Pattern[str]) -> float:

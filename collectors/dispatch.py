@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from collectors.base import BlockCollector, LineCollector
+from collectors.base import BlockCollector, FileCollector, LineCollector
 from collectors.literals import LiteralSearch
 from collectors.marks import MARK_LITERALS
 
@@ -25,10 +25,14 @@ class Dispatch:
     """Finds the lines that some collector may want. Built once and used for one file after another."""
 
     def __init__(
-        self, block_collectors: Sequence[type[BlockCollector]], line_collectors: Sequence[type[LineCollector]]
+        self,
+        block_collectors: Sequence[type[BlockCollector]],
+        line_collectors: Sequence[type[LineCollector]],
+        file_collectors: Sequence[type[FileCollector]] = (),
     ) -> None:
         self.block_collectors = tuple(block_collectors)
         self.line_collectors = tuple(line_collectors)
+        self.file_collectors = tuple(file_collectors)
         owners = [(literal, MARK) for literal in MARK_LITERALS]
         for bit, collector in enumerate((*self.line_collectors, *self.block_collectors), start=1):
             owners += [(literal, 1 << bit) for literal in collector.literals]

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from diagnose.facts import Fact
 from diagnose.facts.base import Model
+from diagnose.facts.series import Measurement
 
 
 class Status(StrEnum):
@@ -60,6 +61,7 @@ class FileResult:
     facts: list[Fact]
     reports: list[InputReport]
     lines: LineCount = LineCount()
+    series: list[Measurement] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +70,4 @@ class Readings:
 
     facts: list[Fact] = field(default_factory=list)
     inputs: list[InputReport] = field(default_factory=list)
+    series: list[Measurement] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TypeVar
@@ -11,6 +11,7 @@ from typing import TypeVar
 from collectors.base import Parsed
 from collectors.inputs import InputReport, Status
 from diagnose.facts import Fact
+from diagnose.facts.series import Measurement
 
 _PROBLEMS_SHOWN = 3
 
@@ -24,6 +25,7 @@ class Part:
     facts: list[Fact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
+    series: list[Measurement] = field(default_factory=list)
 
     def add_problem(self, sentence: str) -> None:
         """Note a problem; equal ones and those beyond the first few are only counted."""
@@ -31,11 +33,12 @@ class Part:
         if len(self.problems) < _PROBLEMS_SHOWN and sentence not in self.problems:
             self.problems.append(sentence)
 
-    def add(self, facts: Iterable[Fact], problems: Iterable[str], first_line: int) -> None:
+    def add(self, parsed: Parsed, first_line: int) -> None:
         """Join what one more block of the kind gave."""
-        self.facts.extend(facts)
+        self.facts.extend(parsed.facts)
+        self.series.extend(parsed.series)
         self.first_line = min(self.first_line, first_line)
-        for sentence in problems:
+        for sentence in parsed.problems:
             self.add_problem(sentence)
 
     def report(self, path: str) -> InputReport:
@@ -75,7 +78,7 @@ class Parts:
 
     def add(self, kind: str, parsed: Parsed, first_line: int) -> None:
         """Join what a collector made of some lines."""
-        self.part(kind, first_line).add(parsed.facts, parsed.problems, first_line)
+        self.part(kind, first_line).add(parsed, first_line)
 
     def failed(self, kind: str, error: Exception, line: int) -> None:
         """Note that a collector raised, which it must not: the reader learns what was not read, and where."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.amd_smi import AmdSmiJson
 from collectors.bandwidth_test import BandwidthTest
-from collectors.base import BlockCollector, LineCollector
+from collectors.base import BlockCollector, FileCollector, LineCollector
 from collectors.dcgm_field_list import DcgmFieldList
 from collectors.dcgm_log import DcgmLog
 from collectors.dcgmi_diag import DcgmiDiag
@@ -169,3 +169,5 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     JobExit,
     SlurmJobNodes,
 )
+
+FILE_COLLECTORS: tuple[type[FileCollector], ...] = ()

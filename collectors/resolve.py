@@ -8,28 +8,48 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from collectors.gpu_names import GpuNames
+from collectors.inputs import Readings
 from collectors.merge import merge
 from diagnose.facts import Fact, Subject
+from diagnose.facts.series import Measurement
+
+Item = TypeVar("Item", bound="Fact | Measurement")
 
 
 def resolve(facts: Sequence[Fact]) -> list[Fact]:
     """The facts in the same order, with what is certain added to their subjects, and parts told twice joined."""
-    named = _with_hosts(facts)
-    by_host: dict[str | None, list[Fact]] = defaultdict(list)
-    for fact in named:
-        by_host[fact.subject.host].append(fact)
-    names = {host: GpuNames((_file(fact), fact.subject) for fact in group) for host, group in by_host.items()}
-    return merge([_about(fact, names[fact.subject.host].complete(fact.subject)) for fact in named])
+    return resolve_readings(Readings(facts=list(facts))).facts
 
 
-def _about(fact: Fact, subject: Subject) -> Fact:
-    return fact if subject == fact.subject else fact.model_copy(update={"subject": subject})
+def resolve_readings(readings: Readings) -> Readings:
+    """The same readings; facts and measurements have what is certain added to their subjects."""
+    named = _with_hosts([*readings.facts, *readings.series])
+    by_host: dict[str | None, list[Fact | Measurement]] = defaultdict(list)
+    for item in named:
+        by_host[item.subject.host].append(item)
+    names = {host: GpuNames((_file(item), item.subject) for item in group) for host, group in by_host.items()}
+    complete = [_about(item, names[item.subject.host].complete(item.subject)) for item in named]
+    return replace(
+        readings,
+        facts=merge([item for item in complete if isinstance(item, Fact)]),
+        series=[item for item in complete if not isinstance(item, Fact)],
+    )
 
 
-def _file(fact: Fact) -> str:
-    source = fact.sources[0]
+def _about(item: Item, subject: Subject) -> Item:
+    if subject == item.subject:
+        return item
+    if isinstance(item, Fact):
+        return item.model_copy(update={"subject": subject})
+    return replace(item, subject=subject)
+
+
+def _file(item: Fact | Measurement) -> str:
+    source = item.sources[0]
     return source.path or source.command or source.api_call or ""
 
 
@@ -45,21 +65,21 @@ def _scopes(path: str) -> Iterator[str]:
     yield ""
 
 
-def _with_hosts(facts: Sequence[Fact]) -> list[Fact]:
-    same = _same_hosts({fact.subject.host for fact in facts if fact.subject.host is not None})
+def _with_hosts(items: Sequence[Item]) -> list[Item]:
+    same = _same_hosts({item.subject.host for item in items if item.subject.host is not None})
     hosts: dict[str, set[str]] = defaultdict(set)
-    for fact in facts:
-        if fact.subject.host is not None:
-            for scope in _scopes(_file(fact)):
-                hosts[scope].add(same[fact.subject.host])
-    return [_about(fact, _with_host(fact, same, hosts)) for fact in facts]
+    for item in items:
+        if item.subject.host is not None:
+            for scope in _scopes(_file(item)):
+                hosts[scope].add(same[item.subject.host])
+    return [_about(item, _with_host(item, same, hosts)) for item in items]
 
 
-def _with_host(fact: Fact, same: Mapping[str, str], hosts: Mapping[str, set[str]]) -> Subject:
-    subject = fact.subject
+def _with_host(item: Fact | Measurement, same: Mapping[str, str], hosts: Mapping[str, set[str]]) -> Subject:
+    subject = item.subject
     if subject.host is not None:
         return subject.model_copy(update={"host": same[subject.host]})
-    named = next((names for scope in _scopes(_file(fact)) if (names := hosts.get(scope))), set())
+    named = next((names for scope in _scopes(_file(item)) if (names := hosts.get(scope))), set())
     return subject.model_copy(update={"host": next(iter(named))}) if len(named) == 1 else subject
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from collectors.archive import archive_format, open_archive
-from collectors.base import BlockCollector, LineCollector
+from collectors.base import BlockCollector, FileCollector, LineCollector, Parsed
 from collectors.compression import Limits
 from collectors.dispatch import Dispatch
 from collectors.inputs import FileResult, InputReport, LineCount, Readings, Status
@@ -19,6 +22,7 @@ from collectors.walk import walk
 from collectors.wrapping import WRAPPED_BYTES, unwrap
 from diagnose.facts import Fact
 from diagnose.facts.kernel import KernelLogSpan
+from diagnose.facts.series import Measurement
 
 _UNKNOWN_SHOWN = 100
 """Unrecognised parts of one archive that are named one by one: a support archive holds thousands of small files."""
@@ -47,6 +51,7 @@ def read_inputs(
         result = _read(found.path, found.name, dispatch, stdin=stdin, progress=progress)
         readings.facts.extend(result.facts)
         readings.inputs.extend(result.reports)
+        readings.series.extend(result.series)
     return readings
 
 
@@ -68,10 +73,14 @@ def _dispatch(
 ) -> Dispatch:
     # Importing all collectors takes longer than a quick check may, which names the few that it needs.
     if block_collectors is None or line_collectors is None:
-        from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
+        from collectors.registry import BLOCK_COLLECTORS, FILE_COLLECTORS, LINE_COLLECTORS
 
-        block_collectors = BLOCK_COLLECTORS if block_collectors is None else block_collectors
-        line_collectors = LINE_COLLECTORS if line_collectors is None else line_collectors
+        all_are_asked = block_collectors is None and line_collectors is None
+        return Dispatch(
+            BLOCK_COLLECTORS if block_collectors is None else block_collectors,
+            LINE_COLLECTORS if line_collectors is None else line_collectors,
+            FILE_COLLECTORS if all_are_asked else (),
+        )
     return Dispatch(block_collectors, line_collectors)
 
 
@@ -119,6 +128,7 @@ def _scan_archive(
 ) -> FileResult:
     """All members of an archive as one result."""
     facts: list[Fact] = []
+    series: list[Measurement] = []
     reports: list[InputReport] = []
     lines = LineCount()
     unknown = 0
@@ -128,6 +138,7 @@ def _scan_archive(
             continue
         result = scan_stream(found.stream, found.name, dispatch, progress)
         facts += result.facts
+        series += result.series
         lines += result.lines
         for report in result.reports:
             unknown += report.status is Status.UNRECOGNISED
@@ -136,13 +147,19 @@ def _scan_archive(
     if unknown > _UNKNOWN_SHOWN:
         detail = f"{unknown - _UNKNOWN_SHOWN:,} more parts are in no known format"
         reports.append(InputReport(path=name, kind="archive", status=Status.UNRECOGNISED, detail=detail))
-    return FileResult(name, facts, reports, lines)
+    return FileResult(name, facts, reports, lines, series)
 
 
 def scan_stream(
     stream: TextStream, name: str, dispatch: Dispatch, progress: Callable[[str], None] | None = None
 ) -> FileResult:
-    """Facts and reports of one text whose beginning was read already."""
+    """Facts and reports of one file whose beginning was read already."""
+    for collector in dispatch.file_collectors:
+        parts = Parts(name)
+        if parts.guard(collector.kind, 1, partial(collector.recognises, stream.head, name), False):
+            if progress is not None:
+                progress(f"reading {name}")
+            return _whole_file(collector, stream, parts)
     if stream.not_text is not None:
         return FileResult(
             name,
@@ -171,6 +188,36 @@ def scan_stream(
     return _unwrapped(b"".join(kept), result, dispatch, stream.problems) if kept else result
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A stream as file collectors see it."""
+
+    name: str
+    stream: TextStream
+
+    @property
+    def path(self) -> Path | None:
+        source = self.stream.seekable_source
+        plain = isinstance(source, io.BufferedReader) and isinstance(source.raw, io.FileIO)
+        return Path(source.name) if source is not None and plain and isinstance(source.name, str) else None
+
+    def binary(self) -> BinaryIO:
+        return self.stream.raw()
+
+    def chunks(self) -> Iterator[bytes]:
+        return self.stream.chunks()
+
+
+def _whole_file(collector: type[FileCollector], stream: TextStream, parts: Parts) -> FileResult:
+    """What the one collector that owns the file made of it."""
+    parsed = parts.guard(collector.kind, 1, partial(collector.parse, _Opened(parts.path, stream)), Parsed())
+    parsed.problems += stream.problems
+    parts.add(collector.kind, parsed, 1)
+    return FileResult(
+        parts.path, parsed.facts, [parts.part(collector.kind, 1).report(parts.path)], series=parsed.series
+    )
+
+
 def _kinds(facts: Sequence[Fact]) -> set[str]:
     """Kinds of facts that show that a text was understood; that lines have stamps does not."""
     return {fact.kind for fact in facts if not isinstance(fact, KernelLogSpan)}
@@ -182,6 +229,7 @@ def _unwrapped(data: bytes, result: FileResult, dispatch: Dispatch, problems: li
     More of the same is no reason: launchers mark lines of ranks, and those marks tell what the lines are of.
     """
     facts: list[Fact] = []
+    series: list[Measurement] = []
     reports: list[InputReport] = []
     for text in unwrap(data):
         parts = Parts(result.path)
@@ -190,11 +238,12 @@ def _unwrapped(data: bytes, result: FileResult, dispatch: Dispatch, problems: li
         scanner.close()
         inner = _result(scanner, dispatch, parts, problems)
         facts += inner.facts
+        series += inner.series
         reports += inner.reports
     if not _kinds(result.facts) < _kinds(facts):
         return result
     lines = LineCount(result.lines.total, claimed=result.lines.total - result.lines.blank, blank=result.lines.blank)
-    return FileResult(result.path, facts, reports, lines)
+    return FileResult(result.path, facts, reports, lines, series)
 
 
 def _result(scanner: Scanner, dispatch: Dispatch, parts: Parts, problems: list[str]) -> FileResult:
@@ -225,6 +274,7 @@ def _result(scanner: Scanner, dispatch: Dispatch, parts: Parts, problems: list[s
         [fact for part in found for fact in part.facts],
         reports,
         LineCount(scanner.total_lines, claimed, missed, blank),
+        [item for part in found for item in part.series],
     )
 
 

@@ -20,8 +20,10 @@ from diagnose.analysis import (
     training_scaling,
 )
 from diagnose.facts import Fact
+from diagnose.facts.series import Measurement
 
 Feature = Callable[[Sequence[Fact]], list[Fact]]
+SeriesFeature = Callable[[Sequence[Measurement], Sequence[Fact]], list[Fact]]
 
 HOST_FEATURES: tuple[Feature, ...] = (
     gpu_count.features,
@@ -31,6 +33,9 @@ HOST_FEATURES: tuple[Feature, ...] = (
     topology_features.features,
 )
 """Each takes the facts of one host and returns new ones."""
+
+SERIES_FEATURES: tuple[SeriesFeature, ...] = ()
+"""Each takes the measurements of all hosts, and their facts, and returns new facts."""
 
 JOB_FEATURES: tuple[Feature, ...] = (
     nccl_comparison.features,
@@ -45,6 +50,11 @@ JOB_FEATURES: tuple[Feature, ...] = (
     hangs.features,
 )
 """Each takes the facts of all hosts of a job and returns new ones."""
+
+
+def series_features(series: Sequence[Measurement], facts: Sequence[Fact]) -> list[Fact]:
+    """Every feature of the measurements; `facts` are those of all hosts."""
+    return [feature for compute in SERIES_FEATURES for feature in compute(series, facts)]
 
 
 def host_features(facts: Sequence[Fact]) -> list[Fact]:

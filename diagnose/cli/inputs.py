@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from collectors.inputs import InputReport, Readings, Status
-from collectors.resolve import resolve
+from collectors.resolve import resolve_readings
 from collectors.scan import read_inputs
 from diagnose.cli.progress import Progress
 from diagnose.cli.symptoms import check_symptoms
@@ -66,11 +66,13 @@ def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None
     check_symptoms(symptoms, knowledge)
     with Progress(sys.stderr) as progress:
         readings = _read(paths, live, progress)
-        facts = resolve(readings.facts)
+        readings = resolve_readings(readings)
+        facts, series = readings.facts, readings.series
         if host is not None:
             facts = of_host(facts, host)
+            series = [item for item in series if item.subject.host in (host, None)]
         progress("ranking causes")
-        diagnosis = diagnose(SessionRunner(knowledge), facts, [*symptoms, *_reported(facts, knowledge)])
+        diagnosis = diagnose(SessionRunner(knowledge), facts, [*symptoms, *_reported(facts, knowledge)], series)
     return Analysis(knowledge, readings.inputs, diagnosis, paths, simulations(facts))
 
 

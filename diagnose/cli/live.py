@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from diagnose.cli.progress import Progress
 if TYPE_CHECKING:
     # Loaded when the recording is done, so that it starts at once.
     from collectors.inputs import Readings
-    from diagnose.facts import Fact
+    from diagnose.facts import Source
 
 NAME = "live"
 """What reports call the recording of this machine."""
@@ -112,16 +113,16 @@ def shown_as_live(readings: Readings, folder: Path) -> Readings:
     def rename(path: str) -> str:
         return f"{NAME}/{path.removeprefix(prefix)}" if path.startswith(prefix) else path
 
-    def renamed(fact: Fact) -> Fact:
-        sources = tuple(
+    def renamed(sources: Sequence[Source]) -> tuple[Source, ...]:
+        return tuple(
             source.model_copy(update={"path": rename(source.path)}) if source.path is not None else source
-            for source in fact.sources
+            for source in sources
         )
-        return fact.model_copy(update={"sources": sources})
 
     return Readings(
-        [renamed(fact) for fact in readings.facts],
+        [fact.model_copy(update={"sources": renamed(fact.sources)}) for fact in readings.facts],
         [report.model_copy(update={"path": rename(report.path)}) for report in readings.inputs],
+        [replace(item, sources=renamed(item.sources)) for item in readings.series],
     )
 
 

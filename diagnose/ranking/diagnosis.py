@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from diagnose.analysis import host_features, job_features
+from diagnose.analysis import host_features, job_features, series_features
 from diagnose.engine import EngineError, EngineUnavailable
 from diagnose.engine.session import Session, SessionRunner
 from diagnose.facts import UNNAMED_HOST, Fact
+from diagnose.facts.series import Measurement
 from diagnose.knowledge.base import KnowledgeBase, KnownCause
 from diagnose.knowledge.vocabulary import Vocabulary
 from diagnose.ranking.checks import next_checks
@@ -20,11 +21,19 @@ MAX_CHECKS = 5
 """Checks proposed at once."""
 
 
-def diagnose(runner: SessionRunner, facts: Sequence[Fact], asserted: Iterable[str] = ()) -> Diagnosis:
-    """Rank the causes that the facts speak for. `asserted` are ids of symptoms that the operator names."""
+def diagnose(
+    runner: SessionRunner,
+    facts: Sequence[Fact],
+    asserted: Iterable[str] = (),
+    series: Sequence[Measurement] = (),
+) -> Diagnosis:
+    """Rank the causes that facts and measurements speak for.
+
+    `asserted` are ids of symptoms that the operator names.
+    """
     knowledge = runner.knowledge
     asserted = tuple(asserted)
-    hosts = facts_by_host(facts)
+    hosts = facts_by_host([*facts, *series_features(series, facts)])
     known_facts = {host: [*own, *host_features(own)] for host, own in hosts.items()}
     everything = [fact for own in known_facts.values() for fact in own]
     problems: list[str] = []
