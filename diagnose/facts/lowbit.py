@@ -257,7 +257,7 @@ class QuantisationScales(Fact):
     few_per_host: ClassVar[bool] = True
     role: str = required("`weight`, `activation`, `kv-cache`")
     tensors: int = required("Tensors of scales")
-    values: int = required("Values in them that were looked at")
+    value_count: int = required("Values in them that were looked at")
     type: str | None = optional("Stored type: `float32`, `float16`, `e8m0`...")
     all_one: int = required("Tensors whose scales are all exactly 1")
     all_same: bool = required("Whether all tensors hold one and the same value")
