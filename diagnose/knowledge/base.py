@@ -66,14 +66,16 @@ class KnowledgeBase:
 
     @cached_property
     def host_rules(self) -> tuple[Rule, ...]:
-        """The rules of evidence for causes on a host or a part of it, and the signs of symptoms."""
-        signs = [rule for known in self.symptoms.values() for _, rule in known.signs]
-        return (*self._evidence_rules(job=False), *signs)
+        """The rules of evidence for causes on a host or a part of it, and the signs that a host shows."""
+        return (*self._evidence_rules(job=False), *self._sign_rules("host"))
 
     @cached_property
     def job_rules(self) -> tuple[Rule, ...]:
-        """The rules of evidence for causes that concern a whole job."""
-        return self._evidence_rules(job=True)
+        """The rules of evidence for causes that concern a whole job, and the signs that only a job shows."""
+        return (*self._evidence_rules(job=True), *self._sign_rules("job"))
+
+    def _sign_rules(self, subject: str) -> tuple[Rule, ...]:
+        return tuple(rule for known in self.symptoms.values() for sign, rule in known.signs if sign.subject == subject)
 
     def _evidence_rules(self, job: bool) -> tuple[Rule, ...]:
         return tuple(

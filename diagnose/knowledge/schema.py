@@ -308,6 +308,8 @@ class SymptomSign(Strict):
     """A pattern that shows that the symptom is there."""
 
     id: Identifier
+    subject: Literal["host", "job"] = "host"
+    """Whether the pattern is looked for on each host, or over the facts of all hosts of a job."""
     source: SourceText
     when: tuple[Pattern, ...] = Field(min_length=1)
     says: Text

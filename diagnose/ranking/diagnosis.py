@@ -64,7 +64,7 @@ def diagnose(
     put_forward = [cause for cause in ranked if cause.put_forward]
     return Diagnosis(
         hosts=tuple(hosts),
-        symptoms=[_symptom_state(knowledge, symptom, asserted, sessions) for symptom in knowledge.symptoms],
+        symptoms=[_symptom_state(knowledge, symptom, asserted, scopes) for symptom in knowledge.symptoms],
         causes=put_forward,
         considered=[cause for cause in ranked if not cause.put_forward],
         checks=_checks(knowledge, put_forward, asserted, scaled, scopes),
@@ -113,7 +113,10 @@ class _Scopes:
     job: _Scope
 
     def of(self, known: KnownCause) -> _Scope:
-        return self.job if known.cause.subject == "job" else self.hosts
+        return self.at(known.cause.subject)
+
+    def at(self, subject: str) -> _Scope:
+        return self.job if subject == "job" else self.hosts
 
 
 def _order(cause: RankedCause) -> tuple[float, bool, int, str]:
@@ -151,12 +154,12 @@ def _unjudged(known: KnownCause, scope: _Scope) -> tuple[list[Unseen], list[str]
 
 
 def _symptom_state(
-    knowledge: KnowledgeBase, symptom: str, asserted: Sequence[str], sessions: Sequence[Session]
+    knowledge: KnowledgeBase, symptom: str, asserted: Sequence[str], scopes: _Scopes
 ) -> SymptomState:
     signs = [
         sentence(sign.says, matches[0])
         for sign, rule in knowledge.symptoms[symptom].signs
-        for session in sessions
+        for session in scopes.at(sign.subject).sessions
         if (matches := session.matches[rule.id])
     ]
     return SymptomState(symptom, bool(signs), symptom in asserted, tuple(signs))

@@ -239,3 +239,27 @@ def test_a_gpu_that_the_input_does_not_name_is_said_to_be_so(rule_base: RuleBase
     unnamed = link(0, 8).model_copy(update={"subject": Subject()})
     (cause,) = run(rule_base(("checks: [look]\n", more)), [unnamed]).causes
     assert [term.finding.text for term in cause.instances[0].terms] == ["GPU (not named) again"]
+
+
+SIGN = """\
+symptoms:
+  - id: slow
+    title: It is slow
+    question: Is it slow?
+    detect:
+      - id: two-links
+        subject: {subject}
+        source: vendor manual
+        when:
+          - {{count: gpu-pcie-link, as: links, at_least: 2}}
+        says: "{{links.count}} links"
+"""
+
+
+@pytest.mark.parametrize(("subject", "signs"), [("job", ("2 links",)), ("host", ())])
+def test_a_sign_of_a_job_is_looked_for_over_all_hosts(
+    rule_base: RuleBase, subject: str, signs: tuple[str, ...]
+) -> None:
+    folder = rule_base(**{"symptoms.yaml": SIGN.format(subject=subject)})
+    (state,) = run(folder, [link(0, 16, "a"), link(0, 16, "b")]).symptoms
+    assert (state.signs, state.detected) == (signs, bool(signs))
