@@ -97,7 +97,8 @@ class ServingEvent(Fact):
     seen_through: ClassVar[str | None] = "serving-load"
     event: str = required(
         "`preemption`, `retraction`, `swap`, `queue-full`, `request-abort`, `graph-capture`, `jit-compile`, "
-        "`autotune`, `garbage-collection`, `weights-loading`, `start`, `profiling`, `slow-peer`, `cache-reset` or `out-of-memory`"
+        "`autotune`, `garbage-collection`, `weights-loading`, `start`, `profiling`, `slow-peer`, `cache-reset` or "
+        "`out-of-memory`"
     )
     origin: str = required("`log` or `metrics`")
     engine: str | None = optional("As in serving-engine")
@@ -129,23 +130,24 @@ class ServingDecodeOutsideGraph(Fact):
 
 
 class ServingStall(Fact):
-    """Stretches in which requests were running and hardly any token came out."""
+    """Intervals in which requests were running and hardly any token came out: 0.2 s and more for each.
+
+    Only intervals count in which the server had work all the time: others waited, or several ran before and after.
+    """
 
     kind: ClassVar[str] = "serving-stall"
     few_per_host: ClassVar[bool] = True
     seen_through: ClassVar[str | None] = "serving-load"
-    basis: str = required("`decode-lines`: gaps between lines of decoding; `throughput`: averages of intervals")
-    intervals: int = required("Intervals with requests running")
-    stalled: int = required("Stretches among them in which decoding stood or crawled")
-    stalled_ratio: float = required("Share of the time that they make, 0 to 1")
-    longest_seconds: float | None = optional("Longest stretch")
-    usual_seconds: float | None = optional("Median time between lines of decoding")
-    with_prefill_ratio: float = required("Share of the stretches in which prompts were worked on, 0 to 1")
-    prefill_batches: int | None = optional("Batches of prompts in the longest stretch")
-    prefill_tokens: int | None = optional("Prompt tokens in the longest stretch")
-    prompt_tokens_per_second_median: float | None = optional("Prompt tokens per second in the stretches")
-    output_gap_stalled_seconds: float | None = optional("Time between two tokens of a request within them, median")
-    output_gap_usual_seconds: float | None = optional("The same outside of them")
+    intervals: int = required("Intervals with work all the time")
+    stalled: int = required("Intervals among them in which decoding stood or crawled")
+    stalled_ratio: float = required("The second over the first, 0 to 1")
+    with_prefill_ratio: float = required(
+        "Share of the stalled intervals with ten prompt tokens or more for each output token, 0 to 1"
+    )
+    longest_seconds: float | None = optional("Longest stretch of stalled intervals")
+    prompt_tokens_per_second_median: float | None = optional("Prompt tokens per second in the stalled intervals")
+    output_gap_stalled_seconds: float | None = optional("Time between two tokens of a request in them, median")
+    output_gap_usual_seconds: float | None = optional("The same in the others")
 
 
 class ServingLatency(Fact):
