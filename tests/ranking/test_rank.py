@@ -251,6 +251,7 @@ symptoms:
         subject: {subject}
         source: vendor manual
         when:
+          - {{fact: virtualisation, as: machine}}
           - {{count: gpu-pcie-link, as: links, at_least: 2}}
         says: "{{links.count}} links"
 """
@@ -261,5 +262,6 @@ def test_a_sign_of_a_job_is_looked_for_over_all_hosts(
     rule_base: RuleBase, subject: str, signs: tuple[str, ...]
 ) -> None:
     folder = rule_base(**{"symptoms.yaml": SIGN.format(subject=subject)})
-    (state,) = run(folder, [link(0, 16, "a"), link(0, 16, "b")]).symptoms
+    machine = Virtualisation(subject=Subject(host="a"), sources=(Source(path="lscpu.txt", line=1),))
+    (state,) = run(folder, [machine, link(0, 16, "a"), link(0, 16, "b")]).symptoms
     assert (state.signs, state.detected) == (signs, bool(signs))
