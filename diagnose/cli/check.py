@@ -54,7 +54,8 @@ def check(style: Literal["text", "json"], fail_on: str, duration: float, time_li
     found in the rest. docs/check.md shows how to wire it up.
     """
     from collectors.live.private_folder import private_folder
-    from diagnose.cli.live import machine, unanswered
+    from diagnose.cli.live import machine
+    from diagnose.intake.recordings import unanswered
 
     recorded = machine()
     with private_folder() as folder:
@@ -129,12 +130,12 @@ def _diagnose(folder: Path, runner: SessionRunner) -> Report:
     from collectors.resolve import resolve
     from collectors.scan import read_inputs
     from collectors.systemctl_show import SystemctlShow
-    from diagnose.cli.live import shown_as_live
+    from diagnose.intake.recordings import renamed
     from diagnose.ranking.diagnosis import diagnose
     from diagnose.report.build import build_report, input_reports, simulations
 
     blocks = (Manifest, RecordedNvml, RecordedPci, RecordedServices, SystemctlShow)
-    readings = shown_as_live(read_inputs([str(folder)], block_collectors=blocks, line_collectors=(KernelLog,)), folder)
+    readings = renamed(read_inputs([str(folder)], block_collectors=blocks, line_collectors=(KernelLog,)), folder)
     facts = resolve(readings.facts)
     diagnosis = diagnose(runner, facts, ())
     now = datetime.now(UTC).replace(microsecond=0)
@@ -150,7 +151,7 @@ def _found(report: Report) -> list[ReportCause]:
 
 def verdict(report: Report, record: Record, code: ExitCode, *, simulated: bool) -> str:
     """The one line: how bad, on which host, what."""
-    from diagnose.cli.live import unanswered
+    from diagnose.intake.recordings import unanswered
 
     found = _found(report)
     if found:

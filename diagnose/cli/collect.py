@@ -53,7 +53,8 @@ def collect(
     """
     from diagnose.bundle.errors import BundleError
     from diagnose.bundle.pseudonyms import random_key, read_key
-    from diagnose.cli.live import lacks, machine, record_machine, unanswered, window_of
+    from diagnose.cli.live import machine, record_machine, window_of
+    from diagnose.intake.recordings import lacks, unanswered
 
     if symptoms:
         from diagnose.cli.symptoms import check_symptoms

@@ -16,7 +16,7 @@ from diagnose.cli.progress import Progress
 from diagnose.cli.symptoms import check_symptoms
 from diagnose.engine.session import SessionRunner
 from diagnose.facts import Fact
-from diagnose.facts.collection import ReportedSymptom
+from diagnose.intake.symptoms import reported_symptoms
 from diagnose.knowledge.base import KnowledgeBase
 from diagnose.knowledge.loader import load_knowledge
 from diagnose.ranking.diagnosis import diagnose
@@ -72,22 +72,16 @@ def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None
             facts = of_host(facts, host)
             series = [item for item in series if item.subject.host in (host, None)]
         progress("ranking causes")
-        diagnosis = diagnose(SessionRunner(knowledge), facts, [*symptoms, *_reported(facts, knowledge)], series)
+        diagnosis = diagnose(SessionRunner(knowledge), facts, [*symptoms, *reported_symptoms(facts, knowledge)], series)
     return Analysis(knowledge, readings.inputs, diagnosis, paths, simulations(facts))
 
 
 def _read(paths: Sequence[str], live: Path | None, progress: Progress) -> Readings:
     if live is None:
         return read_inputs(paths, progress=progress)
-    from diagnose.cli.live import shown_as_live
+    from diagnose.intake.recordings import renamed
 
-    return shown_as_live(read_inputs([*paths, str(live)], progress=progress), live)
-
-
-def _reported(facts: Sequence[Fact], knowledge: KnowledgeBase) -> list[str]:
-    """Symptoms that whoever made a recording told of; those of other versions that are unknown here are left out."""
-    told = [fact.symptom for fact in facts if isinstance(fact, ReportedSymptom)]
-    return [symptom for symptom in dict.fromkeys(told) if symptom in knowledge.symptoms]
+    return renamed(read_inputs([*paths, str(live)], progress=progress), live)
 
 
 def of_host(facts: Sequence[Fact], host: str) -> list[Fact]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +18,12 @@ from diagnose import __version__
 from diagnose.cli.durations import SHORTEST_INTERVAL_SECONDS
 from diagnose.cli.output import remark
 from diagnose.cli.progress import Progress
+from diagnose.intake.recordings import machine_of
 
 if TYPE_CHECKING:
     # Loaded when the recording is done, so that it starts at once.
-    from collectors.inputs import Readings
-    from diagnose.facts import Source
+    pass
 
-NAME = "live"
-"""What reports call the recording of this machine."""
 _INTERVAL_SECONDS = 1.0
 
 
@@ -41,7 +38,7 @@ def machine() -> Machine:
         scenario = load_scenario(name)
     except UnknownScenarioError as error:
         raise click.UsageError(str(error)) from error
-    return Machine(scenario.root, scenario.name, dict(scenario.environment), scenario.commands)
+    return machine_of(scenario)
 
 
 def record_machine(
@@ -81,49 +78,6 @@ def recording(duration_seconds: float) -> Iterator[Path]:
         if recorded.simulated is not None:
             remark(f"Simulated: {recorded.simulated}")
         yield folder
-
-
-def lacks(record: Record) -> list[str]:
-    """What could not be read for want of privilege, one sentence each."""
-    return list(dict.fromkeys(sentence for report in record.recorders for sentence in report.lacked))
-
-
-_GPUS = "nvml-system"
-
-
-def unanswered(record: Record) -> list[str]:
-    """Parts of a machine that did not answer, one sentence each, and its GPUs where none was read at all.
-
-    The want of a right is none of these: it is the same every time, and whoever wires a program up decides about it.
-    """
-    silent = (RecorderStatus.PARTIAL, RecorderStatus.TIMED_OUT, RecorderStatus.CRASHED)
-    return [
-        f"{report.name}: {report.detail or report.status.value}"
-        for report in record.recorders
-        if report.status in silent or (report.name == _GPUS and report.status is RecorderStatus.ABSENT)
-    ]
-
-
-def shown_as_live(readings: Readings, folder: Path) -> Readings:
-    """The readings with the temporary folder called `live`, since it is gone when the report is read."""
-    from collectors.inputs import Readings
-
-    prefix = f"{folder}/"
-
-    def rename(path: str) -> str:
-        return f"{NAME}/{path.removeprefix(prefix)}" if path.startswith(prefix) else path
-
-    def renamed(sources: Sequence[Source]) -> tuple[Source, ...]:
-        return tuple(
-            source.model_copy(update={"path": rename(source.path)}) if source.path is not None else source
-            for source in sources
-        )
-
-    return Readings(
-        [fact.model_copy(update={"sources": renamed(fact.sources)}) for fact in readings.facts],
-        [report.model_copy(update={"path": rename(report.path)}) for report in readings.inputs],
-        [replace(item, sources=renamed(item.sources)) for item in readings.series],
-    )
 
 
 def _line(report: RecorderReport) -> str:

@@ -1,0 +1,96 @@
+"""Settings: a file, the environment, and flags of the command line, the later ones winning."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from diagnose.folders import settings_folder, state_folder
+
+FILE_NAME = "config.toml"
+PREFIX = "DIAGNOSE_"
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; the text says where they stand and what is wrong."""
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Environment: the name in capitals after `DIAGNOSE_`, such as `DIAGNOSE_THEME`."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    theme: str = "diagnose-dark"
+    """Colours: `diagnose-dark`, `diagnose-light`, or any theme that the command palette lists."""
+    characters: Literal["auto", "unicode", "ascii"] = "auto"
+    """Which characters to draw with; `auto` asks the terminal's encoding."""
+    animation: bool = False
+    """Whether things slide and fade. Off, since every frame has to travel over slow links."""
+    watch_seconds: float = Field(default=1.0, gt=0, le=3600)
+    """How long this machine is watched in one collection."""
+    sessions_folder: Path = Field(default_factory=lambda: state_folder() / "sessions")
+    """Where sessions are saved."""
+    report_folder: Path = Path()
+    """Where reports are saved; relative to the folder that the program was started in."""
+    keymap: dict[str, str] = Field(default_factory=dict)
+    """Other keys for actions: id of the binding (help shows it) to keys, apart by commas."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, environment and file; the file comes in through `load_settings`, which names it in errors."""
+        return init_settings, env_settings, _FileSource(settings_cls)
+
+
+class _FileSource(PydanticBaseSettingsSource):
+    """The settings' file, where there is one."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        """Unused: the file gives all its values at once."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        return _file_values(settings_file())
+
+
+def settings_file() -> Path:
+    """Path of the settings' file, which need not exist."""
+    return settings_folder() / FILE_NAME
+
+
+def load_settings(**flags: Any) -> Settings:
+    """The settings; flags that are None were not given. Raises SettingsError."""
+    try:
+        return Settings(**{name: value for name, value in flags.items() if value is not None})
+    except ValidationError as error:
+        raise SettingsError(_sentence(error)) from error
+
+
+def _file_values(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from error
+    unknown = sorted(set(values) - set(Settings.model_fields))
+    if unknown:
+        raise SettingsError(
+            f"{path}: no setting is called {', '.join(unknown)}; there are: {', '.join(Settings.model_fields)}"
+        )
+    return values
+
+
+def _sentence(error: ValidationError) -> str:
+    lines = [f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()]
+    return f"settings that cannot be used ({settings_file()}, or {PREFIX}... in the environment): {'; '.join(lines)}"
