@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from collectors.nccl_calls import Calls
 from collectors.nccl_connections import Connections
 from collectors.nccl_messages import remote_address
 from diagnose.facts import Fact, Source, Subject
@@ -83,6 +84,7 @@ class Counts:
     patterns: Tally[tuple[Host, int, int, float, float, str | None]] = field(default_factory=Tally)
     """Host, pattern, channels, bytes per second inside and between hosts, path type."""
     connections: Connections = field(default_factory=Connections)
+    calls: Calls = field(default_factory=Calls)
     hosts: dict[Host, HostTotals] = field(default_factory=dict)
 
     def host(self, name: Host, number: int) -> HostTotals:
@@ -94,16 +96,20 @@ class Counts:
 
     def overflow(self) -> int:
         """Occurrences that no longer fitted."""
-        return self.connections.overflow + sum(
-            tally.overflow
-            for tally in (
-                self.versions,
-                self.environment,
-                self.networks,
-                self.devices,
-                self.gpu_direct,
-                self.warnings,
-                self.patterns,
+        return (
+            self.connections.overflow
+            + self.calls.overflow
+            + sum(
+                tally.overflow
+                for tally in (
+                    self.versions,
+                    self.environment,
+                    self.networks,
+                    self.devices,
+                    self.gpu_direct,
+                    self.warnings,
+                    self.patterns,
+                )
             )
         )
 
@@ -117,6 +123,7 @@ class Counts:
         yield from _gpu_direct(self, path)
         yield from _warnings(self, path)
         yield from _graphs(self, path)
+        yield from self.calls.facts(path)
 
 
 def _at(path: str, line: int) -> tuple[Source, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar, NamedTuple
 
 from collectors.base import Line, LineCollector, Parsed
+from collectors.nccl_calls import MARK
 from collectors.nccl_connections import Process
 from collectors.nccl_counts import Counts, Host
 from collectors.nccl_messages import OTHER, classify
@@ -158,6 +159,8 @@ class NcclLog(LineCollector):
         if " via " in message and self._counts.connections.feed_connection(record.number, record.process, message):
             return
         if record.level == "INFO":
+            if MARK in message and self._counts.calls.take(record.host, message, record.number):
+                return
             if message.startswith(_FREQUENT):
                 return
             if any(read(record) for read in self._readers):

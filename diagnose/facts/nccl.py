@@ -81,6 +81,19 @@ class NcclNetwork(Fact):
     ranks: int = required("Lines that say so")
 
 
+class NcclCalls(Fact):
+    """Calls of one operation that a log lists (NCCL_DEBUG_SUBSYS=COLL), of all ranks in it. Subject: the host."""
+
+    kind: ClassVar[str] = "nccl-calls"
+    few_per_host: ClassVar[bool] = True
+    operation: str = required("`all_reduce`, `all_gather`, `reduce_scatter`, `broadcast`, `send`, `recv`, ...")
+    ranks: int | None = optional("Ranks of the communicator, where told")
+    calls: int = required("Calls")
+    total_bytes: int = required("Bytes of all calls, counted as `count` times the type's size")
+    sizes_bytes: tuple[int, ...] = required("Different sizes, rising")
+    calls_by_size: tuple[int, ...] = required("Calls of each of the sizes")
+
+
 class NcclGpuDirect(Fact):
     """Whether GPUDirect RDMA was found usable. Subject: the host (and GPU, NIC where named)."""
 
