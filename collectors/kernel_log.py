@@ -46,7 +46,8 @@ class KernelLog(LineCollector):
         b"Hardware Error]", b"EDAC ", b"temperature above threshold", b"critical temperature", b"ut of memory: Kill",
         b"soft lockup", b"hard LOCKUP", b"blocked for more than", b"Kernel panic", b"mlx5_core", b" carrier",
         b" Link is ", b": Link ", b"link status definitely", b"PM: suspend entry", b"abricmanager", b"abric manager",
-        b"abric Manager", b"persistenced", b"nvidia 0",
+        b"abric Manager", b"persistenced", b"nvidia 0", b"nfs: server ", b"was lost; in progress operations",
+        b"onnection restored to",
     )  # fmt: skip
 
     def __init__(self, path: str) -> None:

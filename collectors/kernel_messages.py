@@ -103,6 +103,11 @@ SYSTEM_MESSAGES: tuple[Message, ...] = (
     _row("hard-lockup", "hard LOCKUP"),
     _row("hung-task", "blocked for more than", r"task \S.*:\d+ blocked for more than \d+ seconds"),
     _row("kernel-panic", "Kernel panic - not syncing"),
+    # Shared storage that clients wait for: fs/nfs and net/sunrpc of Linux, ptlrpc/import.c of Lustre.
+    _row("storage-not-responding", "not responding", r"\bnfs: server \S+ not responding, (?:still trying|timed out)"),
+    _row("storage-responds-again", "nfs: server ", r"\bnfs: server \S+ OK\b"),
+    _row("storage-not-responding", "was lost; in progress operations", r"\bLustre"),
+    _row("storage-responds-again", "onnection restored to", r"\bLustre"),
     # Network adapters.
     _row("nic-slot-power-low", "Detected insufficient power on the PCIe slot"),
     _row("nic-high-temperature", "High temperature on sensors", r"mlx5"),

@@ -19,7 +19,8 @@ from diagnose.facts.nccl import NcclCalls
 MARK = ": opCount "
 """Every call's message has it."""
 _CALL = re.compile(
-    r"^(\w+): opCount [0-9a-f]+ .*?\bcount (\d{1,18}) datatype (\d{1,2}) .*?\bcomm (0x[0-9a-f]+)(?: \[nranks=(\d{1,7})\])?"
+    r"^(\w+): opCount [0-9a-f]+ .*?\bcount (\d{1,18}) datatype (\d{1,2}) .*?"
+    r"\bcomm 0x[0-9a-f]+(?: \[nranks=(\d{1,7})\])?"
 )
 _TYPE_BYTES = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)
 _NAMES = {
@@ -51,7 +52,7 @@ class Calls:
         match = _CALL.match(message)
         if match is None or int(match[3]) >= len(_TYPE_BYTES):
             return False
-        key = (host, _NAMES.get(match[1], match[1].lower()), int(match[5]) if match[5] else None)
+        key = (host, _NAMES.get(match[1], match[1].lower()), int(match[4]) if match[4] else None)
         size = int(match[2]) * _TYPE_BYTES[int(match[3])]
         sizes = self._sizes.get(key)
         if sizes is None:

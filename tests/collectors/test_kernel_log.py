@@ -329,6 +329,14 @@ def test_both_versions_of_a_mismatch_are_told_although_they_stand_in_different_l
         ("Memory cgroup out of memory: Killed process 4242 (python) total-vm:1kB", "out-of-memory"),
         ("watchdog: BUG: soft lockup - CPU#3 stuck for 26s! [nvidia-smi:4242]", "soft-lockup"),
         ("INFO: task python:4242 blocked for more than 120 seconds.", "hung-task"),
+        ("nfs: server filer01 not responding, still trying", "storage-not-responding"),
+        ("nfs: server filer01 OK", "storage-responds-again"),
+        (
+            "Lustre: scratch-OST0003-osc-ffff8881: Connection to scratch-OST0003 (at 10.1.0.3@o2ib) was lost; in progress "
+            "operations using this service will wait for recovery to complete",
+            "storage-not-responding",
+        ),
+        ("Lustre: scratch-OST0003-osc-ffff8881: Connection restored to (at 10.1.0.3@o2ib)", "storage-responds-again"),
         ("Kernel panic - not syncing: Fatal exception", "kernel-panic"),
     ],
 )
