@@ -29,6 +29,8 @@ from collectors.ip_link import IpLink, IpLinkJson
 from collectors.job_exit import JobExit
 from collectors.kernel_log import KernelLog
 from collectors.kernel_modules import KernelModules
+from collectors.kubectl_json import KubectlJson, KubectlJsonFile
+from collectors.kubectl_text import KubectlDescribeNode, KubectlPods
 from collectors.lscpu import Lscpu
 from collectors.lspci import Lspci, LspciTree
 from collectors.lstopo_xml import LstopoXml
@@ -72,6 +74,8 @@ from collectors.recorded_processes import RecordedProcesses
 from collectors.recorded_services import RecordedServices
 from collectors.rocm_smi import RocmSmiJson, RocmSmiText
 from collectors.scaling_table import ScalingTable
+from collectors.slurm_jobs import SlurmJobs
+from collectors.slurm_records import SlurmJobRecords, SlurmNodeRecords
 from collectors.slurm_topology import SlurmJobNodes, SlurmTopology
 from collectors.superbench_gpu import GpuCopy, GpuStream
 from collectors.systemctl_show import SystemctlShow
@@ -134,6 +138,12 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     Ibswinfo,
     Ibnetdiscover,
     SlurmTopology,
+    SlurmJobs,
+    SlurmJobRecords,
+    SlurmNodeRecords,
+    KubectlPods,
+    KubectlDescribeNode,
+    KubectlJson,
     EthtoolSettings,
     EthtoolDriver,
     EthtoolRings,
@@ -170,4 +180,4 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     SlurmJobNodes,
 )
 
-FILE_COLLECTORS: tuple[type[FileCollector], ...] = ()
+FILE_COLLECTORS: tuple[type[FileCollector], ...] = (KubectlJsonFile,)

@@ -1,4 +1,4 @@
-"""Slurm's tree of switches (`scontrol show topology`, topology.conf) and the nodes of a job."""
+"""Slurm's tree of switches (`scontrol show topology`, topology.conf), and a job's nodes in its environment."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from diagnose.facts.placement import JobNodes, LeafSwitch
 _SWITCH = re.compile(r"^\s*SwitchName=([\w.-]{1,64})\b(.*)$")
 _NODES = re.compile(r"\bNodes=(\S+)")
 _HIGHER = re.compile(r"\bSwitches=\S|\bLevel=[1-9]")
-_JOB_NODES = re.compile(
-    r"^\s*NodeList=(\S+)|^\s*(?:export )?SLURM_(?:JOB_NODELIST|NODELIST)=[\"']?([\w.,\[\]-]+)[\"']?"
-)
+_JOB_NODES = re.compile(r"^\s*(?:export )?SLURM_(?:JOB_NODELIST|NODELIST)=[\"']?([\w.,\[\]-]+)[\"']?")
 
 
 class SlurmTopology(BlockCollector):
@@ -51,10 +49,10 @@ def _leaf(block: Block, line: Line) -> Fact | None:
 
 
 class SlurmJobNodes(LineCollector):
-    """The nodes of a job: of `scontrol show job`, or the variable that Slurm sets for it."""
+    """The nodes of a job: the variable that Slurm sets for it."""
 
-    kind: ClassVar[str] = "slurm-job"
-    literals: ClassVar[tuple[bytes, ...]] = (b"NodeList=", b"SLURM_JOB_NODELIST=", b"SLURM_NODELIST=")
+    kind: ClassVar[str] = "slurm-environment"
+    literals: ClassVar[tuple[bytes, ...]] = (b"SLURM_JOB_NODELIST=", b"SLURM_NODELIST=")
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -63,8 +61,7 @@ class SlurmJobNodes(LineCollector):
     def feed(self, line: Line, host: str | None) -> bool:
         """A list of more than one node."""
         match = _JOB_NODES.match(line.text)
-        text = (match[1] or match[2]) if match else ""
-        names = expand(text)
+        names = expand(match[1]) if match else []
         if len(names) < 2:
             return False
         fact = JobNodes(sources=(self.source(line.number),), nodes=len(names), node_names=" ".join(names))

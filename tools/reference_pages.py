@@ -83,6 +83,12 @@ COMMANDS = {
     "rocm-smi": "rocm-smi -a",
     "rocm-smi-json": "rocm-smi -a --json",
     "dmidecode": "sudo dmidecode",
+    "kubectl-describe-node": "kubectl describe node gpu01",
+    "kubectl-json": "kubectl get pods -A -o json",
+    "kubectl-pods": "kubectl get pods -A -o wide",
+    "slurm-job": "scontrol -d show job",
+    "slurm-jobs": "squeue -o '%i|%P|%j|%u|%t|%D|%N|%b|%C|%o'",
+    "slurm-node": "scontrol show node",
     "slurm-topology": "scontrol show topology",
     "systemctl-show": "systemctl show nvidia-fabricmanager slurmd containerd",
 }
