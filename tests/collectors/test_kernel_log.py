@@ -332,7 +332,7 @@ def test_both_versions_of_a_mismatch_are_told_although_they_stand_in_different_l
         ("nfs: server filer01 not responding, still trying", "storage-not-responding"),
         ("nfs: server filer01 OK", "storage-responds-again"),
         (
-            "Lustre: scratch-OST0003-osc-ffff8881: Connection to scratch-OST0003 (at 10.1.0.3@o2ib) was lost; in progress "
+            "Lustre: scratch-OST0003-osc-ff81: Connection to scratch-OST0003 (at 10.1.0.3@o2ib) was lost; in progress "
             "operations using this service will wait for recovery to complete",
             "storage-not-responding",
         ),
