@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed
 from collectors.kubernetes_nodes import SchedulerNode, quantity
-from collectors.workload_roles import role_of
 from diagnose.facts import Fact
 from diagnose.facts.sharing import Workload
+from diagnose.facts.workload_roles import role_of
 
 _TITLES = re.compile(r"^(?:NAMESPACE\s+)?NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\s+IP\s+NODE\b")
 _COLUMN = re.compile(r"\S+(?: \S+)*")

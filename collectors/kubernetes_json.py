@@ -12,9 +12,9 @@ from typing import Any
 
 from collectors.json_text import items, mapping, real
 from collectors.kubernetes_nodes import SchedulerNode, quantity
-from collectors.workload_roles import role_of
 from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.sharing import Workload
+from diagnose.facts.workload_roles import role_of
 
 GPU_RESOURCE = re.compile(r"^(?:nvidia\.com/(?:gpu|gpu\.shared)|amd\.com/gpu)$")
 _MIG_RESOURCE = re.compile(r"^nvidia\.com/mig-\d+g\.\d+gb")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collectors.workload_roles import role_of
 from diagnose.facts import Source, Subject
 from diagnose.facts.sharing import SchedulingNode
+from diagnose.facts.workload_roles import role_of
 
 _POOL_LABELS = (
     "karpenter.sh/nodepool",

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Line, Parsed, share
-from collectors.cpu_lists import format_cpu_list
 from collectors.sizes import parse_bytes
 from diagnose.facts import Subject
+from diagnose.facts.cpu_lists import format_cpu_list
 from diagnose.facts.host import NumaDistance, NumaNode
 
 _OPENING = re.compile(r"^available: \d+ nodes? \(")

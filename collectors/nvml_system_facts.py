@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from collectors.base import Block, Line, Parsed
-from collectors.cpu_lists import format_cpu_list
 from collectors.nvidia_smi_facts import driver_fact, inventory_facts
 from collectors.nvidia_smi_topo import path_facts
 from collectors.nvidia_smi_topo_p2p import access_facts
@@ -15,6 +14,7 @@ from collectors.nvml_fields import number
 from collectors.nvml_link_facts import remote_bus_id
 from collectors.topology_matrix import Matrix, Row
 from diagnose.facts import Fact
+from diagnose.facts.cpu_lists import format_cpu_list
 from diagnose.facts.gpu import GpuUnreachable
 from diagnose.facts.host import DriverFailure, GpuInventory
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from collectors.cpu_lists import parse_cpu_list
 from collectors.recorded_groups import control_groups, stalls
 from collectors.recorded_load import load
 from collectors.recorded_settings import settings
 from collectors.recorded_tree import RecordedTree, RecordedTreeCollector, whole
 from diagnose.facts import Fact, Subject
+from diagnose.facts.cpu_lists import parse_cpu_list
 from diagnose.facts.host import FilesystemUsage, NumaDistance, NumaNode
 
 _NODES = "sys/devices/system/node"

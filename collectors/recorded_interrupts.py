@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from collectors.cpu_lists import format_cpu_list, parse_cpu_list
 from collectors.recorded_tree import Entry, RecordedTree, ratio, whole
 from diagnose.facts import Fact, Subject
+from diagnose.facts.cpu_lists import format_cpu_list, parse_cpu_list
 from diagnose.facts.tuning import InterruptPlacement
 
 _COUNTS = "proc/interrupts"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from statistics import median
 
-from collectors.cpu_lists import format_cpu_list, parse_cpu_list
 from collectors.recorded_tree import Entry, RecordedTree, pairs, per_second, rise, whole
 from diagnose.facts import Fact, Subject
+from diagnose.facts.cpu_lists import format_cpu_list, parse_cpu_list
 from diagnose.facts.load import CpuLoad, HostMemory, MemoryActivity
 
 _CPU = "sys/devices/system/cpu"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from collectors.cpu_lists import parse_cpu_list
 from collectors.live.pci import DEVICES
 from collectors.lspci_device import CLASS_WORDS
 from collectors.pci_configuration import acs, errors, parse_hexadecimal, responds, secondary_bus
 from collectors.recorded_interrupts import interrupts
 from collectors.recorded_tree import RecordedTree, RecordedTreeCollector
 from diagnose.facts import Fact, Subject, normalise_bus_id
+from diagnose.facts.cpu_lists import parse_cpu_list
 from diagnose.facts.gpu import GpuUnreachable
 from diagnose.facts.host import GpuInventory
 from diagnose.facts.kernel import IommuState, PcieErrorEvent

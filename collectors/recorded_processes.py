@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from collectors.cpu_lists import parse_cpu_list
 from collectors.live.control_groups import group_of
 from collectors.live.pci import DEVICES
 from collectors.recorded_groups import control_groups
@@ -14,6 +13,7 @@ from collectors.recorded_host import shared_memory
 from collectors.recorded_settings import limits
 from collectors.recorded_tree import RecordedTree, RecordedTreeCollector, pairs, ratio, rise, whole
 from diagnose.facts import Fact, Source, Subject, normalise_bus_id
+from diagnose.facts.cpu_lists import parse_cpu_list
 from diagnose.facts.nccl import NcclEnvironment
 from diagnose.facts.process import ProcessEnvironment, ProcessPlacement
 

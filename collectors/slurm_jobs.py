@@ -25,9 +25,9 @@ from collectors.slurm_values import (
     mig_slices,
     number,
 )
-from collectors.workload_roles import role_of
 from diagnose.facts import Fact
 from diagnose.facts.sharing import Workload
+from diagnose.facts.workload_roles import role_of
 
 _NAMES: Mapping[str, str] = {
     "jobid": "job",

@@ -25,10 +25,10 @@ from collectors.slurm_values import (
     mig_slices,
     number,
 )
-from collectors.workload_roles import role_of
 from diagnose.facts import Fact
 from diagnose.facts.placement import JobNodes
 from diagnose.facts.sharing import SchedulingNode, Workload
+from diagnose.facts.workload_roles import role_of
 
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][\w/:]{0,40})=")
 _JOB = re.compile(r"^\s*JobId=\d+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from collectors.cpu_lists import parse_cpu_list
+from diagnose.facts.cpu_lists import parse_cpu_list
 
 _ABSENT = frozenset({"", "(null)", "n/a", "none", "unknown", "none assigned", "invalid"})
 _GPU_COUNT = re.compile(r"(?:^|[,\s])(?:gres[:/])?gpu(?:[:/][A-Za-z][\w.-]*)?[:=](\d{1,5})(?=$|[,\s(])")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.cpu_lists import format_cpu_list, parse_cpu_list
+from diagnose.facts.cpu_lists import format_cpu_list, parse_cpu_list
 
 
 @given(st.sets(st.integers(0, 300)))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.workload_roles import INFERENCE, INTERACTIVE, TRAINING, UNKNOWN, role_of
+from diagnose.facts.workload_roles import INFERENCE, INTERACTIVE, TRAINING, UNKNOWN, role_of
 
 
 @pytest.mark.parametrize(
