@@ -45,7 +45,13 @@ class Driver(StrEnum):
     BATCH_SIZE = "batch-size"
     PREFILL_TOKENS = "prefill-tokens"
     ARRIVAL_RATE = "arrival-rate"
+    CONCURRENCY = "concurrency"
+    INPUT_LENGTH = "input-length"
+    OUTPUT_LENGTH = "output-length"
+    IDLE_BEFORE = "idle-before"
     TRAINING_STEP = "training-step"
+    LATENCY = "latency"
+    """No driver: quantiles of latency as a server tells them, which drivers are sought for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,20 @@ _ROWS = (
     Metric("server_prompt_tokens_per_second", Driver.PREFILL_TOKENS, "Prompt tokens processed"),
     Metric("server_generated_tokens_per_second", Driver.BATCH_SIZE, "Tokens generated", lower_is_worse=True),
     Metric("server_arrivals_per_second", Driver.ARRIVAL_RATE, "Requests that arrive"),
+    Metric("requests_arrivals_per_second", Driver.ARRIVAL_RATE, "Requests that begin, from a table of requests"),
+    Metric("requests_input_tokens_per_second", Driver.PREFILL_TOKENS, "Prompt tokens that arrive, from such a table"),
+    Metric("requests_under_way", Driver.CONCURRENCY, "Requests begun and not ended, from such a table"),
+    Metric("requests_input_tokens", Driver.INPUT_LENGTH, "Length of the prompts, from such a table"),
+    Metric("requests_output_tokens", Driver.OUTPUT_LENGTH, "Length of the answers, from such a table"),
+    Metric("requests_idle_before_seconds", Driver.IDLE_BEFORE, "Time with no request under way before a request"),
+    Metric("server_ttft_p50_seconds", Driver.LATENCY, "Median time to first token since the sample before"),
+    Metric("server_ttft_p99_seconds", Driver.LATENCY, "p99 of the time to first token since the sample before"),
+    Metric("server_itl_p50_seconds", Driver.LATENCY, "Median time between tokens since the sample before"),
+    Metric("server_itl_p99_seconds", Driver.LATENCY, "p99 of the time between tokens since the sample before"),
+    Metric("server_e2e_p50_seconds", Driver.LATENCY, "Median latency of requests since the sample before"),
+    Metric("server_e2e_p99_seconds", Driver.LATENCY, "p99 of the latency of requests since the sample before"),
+    Metric("server_queue_p50_seconds", Driver.LATENCY, "Median time in the queue since the sample before"),
+    Metric("server_queue_p99_seconds", Driver.LATENCY, "p99 of the time in the queue since the sample before"),
     Metric("training_step_active_ratio", Driver.TRAINING_STEP, "Share of time in which a training step ran"),
 )
 METRICS: Mapping[str, Metric] = {row.name: row for row in _ROWS}
