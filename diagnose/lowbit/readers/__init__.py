@@ -1,0 +1,1 @@
+"""Readers of files that hold named tensors. None of them runs code that a file carries."""
