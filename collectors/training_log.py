@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from collectors import training_checkpoints as checkpoints
 from collectors.base import Line, LineCollector, Parsed
+from collectors.training_checkpoints import Checkpoints
 from collectors.training_records import ARGUMENT_LITERALS, LITERALS, Record, arguments, is_argument, record
-from diagnose.facts import Fact, Source, Subject
+from diagnose.facts import Source, Subject
 from diagnose.facts.training import TrainingRun
 
 _SERIES_LENGTH = 256
@@ -31,6 +33,10 @@ _TRAINER = re.compile(
     r".*?'train_steps_per_second': '?([\d.]+)'?"
 )
 _ABSENT = float("nan")
+_SLOW = 2.0
+"""A step that costs so many medians stands out from any noise of steps."""
+_FEWEST_STEPS = 20
+"""Of fewer steps it is not told which are slow."""
 
 
 @dataclass(slots=True)
@@ -71,7 +77,10 @@ class TrainingLog(LineCollector):
     """One fact for each run: a restart begins another, ranks that repeat the same lines do not."""
 
     kind: ClassVar[str] = "training-log"
-    literals: ClassVar[tuple[bytes, ...]] = (*LITERALS, *ARGUMENT_LITERALS, b"'train_runtime'")
+    literals: ClassVar[tuple[bytes, ...]] = (
+        *(*LITERALS, *ARGUMENT_LITERALS, *checkpoints.LITERALS),
+        b"'train_runtime'",
+    )
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -80,6 +89,7 @@ class TrainingLog(LineCollector):
         self._runs: dict[str, list[_Run]] = {}
         self._trainer: list[tuple[int, float, float]] = []
         self._left_out = 0
+        self._checkpoints = Checkpoints()
 
     def feed(self, line: Line, host: str | None) -> bool:
         """Take a record, a line of the arguments, or timers that belong to a record."""
@@ -88,6 +98,8 @@ class TrainingLog(LineCollector):
         if pairs := dict(arguments(line.text)):
             self._layout.update(pairs)
             self._layout_line = self._layout_line or line.number
+            return True
+        if self._checkpoints.take(line.text, line.number):
             return True
         if match := _TRAINER.search(line.text):
             self._trainer.append((line.number, float(match.group(2)), float(match.group(3))))
@@ -130,10 +142,12 @@ class TrainingLog(LineCollector):
                     **self._layout,
                 )
             ]
+        step_seconds = [fact.median_step_seconds for fact in facts if fact.median_step_seconds]
+        saves = self._checkpoints.fact(self.path, step_seconds[-1] if step_seconds else None)
         problems = [f"{self._left_out:,} steps of a very long log were not read"] if self._left_out else []
-        return Parsed(list(facts), problems)
+        return Parsed([*facts, *([saves] if saves is not None else [])], problems)
 
-    def _trainer_fact(self, line: int, samples: float, steps: float) -> Fact:
+    def _trainer_fact(self, line: int, samples: float, steps: float) -> TrainingRun:
         return TrainingRun(
             sources=(self.source(line),),
             framework="hugging-face",
@@ -143,7 +157,7 @@ class TrainingLog(LineCollector):
             global_batch_size=round(samples / steps) if steps > 0 and round(samples / steps) > 0 else None,
         )
 
-    def _fact(self, run: _Run) -> Fact | None:
+    def _fact(self, run: _Run) -> TrainingRun | None:
         start = _steady(run)
         seconds, samples, units = (column[start:] for column in (run.seconds, run.samples, run.units))
         layout = dict(self._layout)
@@ -175,6 +189,7 @@ class TrainingLog(LineCollector):
             series=tuple(cost) or None,
             series_first_step=int(numbers[0]) if numbers else None,
             series_last_step=int(numbers[-1]) if numbers else None,
+            **_slow_steps(run.steps[start:], _aligned_cost(seconds, samples, units)),
             **layout,
         )
 
@@ -189,6 +204,31 @@ def _steady(run: _Run) -> int:
     while start and (batches[start - 1] == last or batches[start - 1] != batches[start - 1]):
         start -= 1
     return start
+
+
+def _aligned_cost(seconds: Sequence[float], samples: Sequence[float], units: Sequence[float]) -> Sequence[float]:
+    """Cost of each record, absent where it tells none."""
+    if _known(seconds):
+        return seconds
+    rates = samples if _known(samples) else units
+    return [1 / rate if rate > 0 else _ABSENT for rate in rates]
+
+
+def _slow_steps(steps: Sequence[float], cost: Sequence[float]) -> dict[str, Any]:
+    """Fields of the fact about steps that cost twice the median or more; the first record is warm-up."""
+    known = zip(steps, cost, strict=True)
+    costs = [(int(step), value) for step, value in known if step == step and value == value][1:]
+    if len(costs) < _FEWEST_STEPS:
+        return {}
+    typical = median(cost for _, cost in costs)
+    slow = [(step, cost) for step, cost in costs if cost >= _SLOW * typical]
+    if not slow:
+        return {"slow_steps": ()}
+    return {
+        "slow_steps": tuple(step for step, _ in slow[:_SERIES_LENGTH]),
+        "slow_steps_median_ratio": median(cost for _, cost in slow) / typical,
+        "slow_steps_time_share_ratio": sum(cost - typical for _, cost in slow) / sum(cost for _, cost in costs),
+    }
 
 
 def _known(values: Sequence[float]) -> list[float]:

@@ -9,8 +9,19 @@ import numpy as np
 
 from diagnose.analysis.change import rise
 from diagnose.facts import Fact
-from diagnose.facts.training import PipelineSchedule, StepTimeChange, TrainingRun
+from diagnose.facts.training import (
+    CheckpointSaves,
+    PeriodicSlowSteps,
+    PipelineSchedule,
+    StepTimeChange,
+    TrainingRun,
+)
 
+_FEWEST_BEATS = 5
+_SHORTEST_BEAT = 5
+"""Slow steps closer than this are no beat of checkpoints, evaluation or the like."""
+_ON_BEAT = 0.8
+"""So many of the slow steps lie on a beat, and so many beats have a slow step."""
 _MOST_CHANCE = 0.05
 """A change that chance makes more easily is none; rules judge those below."""
 
@@ -18,7 +29,9 @@ _MOST_CHANCE = 0.05
 def features(facts: Sequence[Fact]) -> list[Fact]:
     """At most one change of the step time and one schedule for each run."""
     runs = [fact for fact in facts if isinstance(fact, TrainingRun)]
+    saves = [fact for fact in facts if isinstance(fact, CheckpointSaves)]
     found: list[Fact] = [change for run in runs if (change := step_time_change(run)) is not None]
+    found += [beat for run in runs if (beat := periodic_slow_steps(run, saves)) is not None]
     return found + [schedule for run in runs if (schedule := pipeline_schedule(run)) is not None]
 
 
@@ -44,6 +57,35 @@ def step_time_change(run: TrainingRun) -> StepTimeChange | None:
         before_seconds=float(np.median(before)) if in_seconds else None,
         after_seconds=float(np.median(after)) if in_seconds else None,
         after_spread_ratio=float(high / low - 1),
+    )
+
+
+def periodic_slow_steps(run: TrainingRun, saves: Sequence[CheckpointSaves]) -> PeriodicSlowSteps | None:
+    """The beat of the slow steps, where they have one: most lie a whole number of intervals after the first."""
+    slow = run.slow_steps or ()
+    if len(slow) < _FEWEST_BEATS or not run.slow_steps_median_ratio or run.slow_steps_time_share_ratio is None:
+        return None
+    gaps = np.diff(slow)
+    alike = np.abs(gaps[:, None] - gaps) <= np.maximum(1, gaps // 50)
+    interval = int(np.median(gaps[alike[alike.sum(axis=1).argmax()]]))
+    if interval < _SHORTEST_BEAT:
+        return None
+    phase = np.mod(np.asarray(slow) - slow[0] + interval // 2, interval) - interval // 2
+    near = np.abs(phase - np.median(phase)) <= max(1, interval // 50)
+    beats = (slow[-1] - slow[0]) // interval + 1
+    if near.mean() < _ON_BEAT or near.sum() < _ON_BEAT * beats:
+        return None
+    path = run.sources[0].path
+    interval_of_saves = [save.interval_steps for save in saves if save.sources[0].path == path]
+    return PeriodicSlowSteps(
+        subject=run.subject,
+        sources=run.sources,
+        interval_steps=interval,
+        slow_steps=len(slow),
+        on_beat_ratio=float(near.mean()),
+        median_ratio=run.slow_steps_median_ratio,
+        time_share_ratio=run.slow_steps_time_share_ratio,
+        checkpoint_interval_steps=interval_of_saves[0] if interval_of_saves else None,
     )
 
 

@@ -26,6 +26,9 @@ class TrainingRun(Fact):
     )
     series_first_step: int | None = optional("Step of the first value")
     series_last_step: int | None = optional("Step of the last value")
+    slow_steps: tuple[int, ...] | None = optional("Numbers of steps at twice the median cost or more, at most 256")
+    slow_steps_median_ratio: float | None = optional("Median cost of those steps over the median of all")
+    slow_steps_time_share_ratio: float | None = optional("Time that they took beyond the median, over the time of all")
     world_size: int | None = optional("GPUs")
     data_parallel_size: int | None = optional("Replicas of the model")
     tensor_parallel_size: int | None = optional("GPUs that share a layer")
@@ -36,6 +39,30 @@ class TrainingRun(Fact):
     layers: int | None = optional("Layers of the model")
     hidden_size: int | None = optional("Width of the model")
     sequence_length: int | None = optional("Tokens of a sample")
+
+
+class CheckpointSaves(Fact):
+    """Checkpoints that a training log tells of."""
+
+    kind: ClassVar[str] = "checkpoint-saves"
+    few_per_host: ClassVar[bool] = True
+    saves: int = required("Checkpoints saved")
+    interval_steps: int | None = optional("Steps from one to the next, median")
+    median_seconds: float | None = optional("Time that training stood for one, median; most over the ranks where told")
+    time_share_ratio: float | None = optional("That time over the time from one save to the next")
+
+
+class PeriodicSlowSteps(Fact):
+    """Steps that take far longer than the others and come at a fixed interval. A feature of one run's log."""
+
+    kind: ClassVar[str] = "periodic-slow-steps"
+    few_per_host: ClassVar[bool] = True
+    interval_steps: int = required("Steps from one slow step to the next")
+    slow_steps: int = required("Slow steps")
+    on_beat_ratio: float = required("Share of the slow steps that lie on the beat of that interval")
+    median_ratio: float = required("Median cost of a slow step over the median of all steps")
+    time_share_ratio: float = required("Time beyond the median that they took, over the time of all steps")
+    checkpoint_interval_steps: int | None = optional("Interval of the checkpoints that the log tells of")
 
 
 class StepTimeChange(Fact):

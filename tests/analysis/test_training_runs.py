@@ -7,7 +7,7 @@ import pytest
 
 from diagnose.analysis.training_runs import features
 from diagnose.facts import Source
-from diagnose.facts.training import PipelineSchedule, StepTimeChange, TrainingRun
+from diagnose.facts.training import CheckpointSaves, PeriodicSlowSteps, PipelineSchedule, StepTimeChange, TrainingRun
 
 
 def run(**fields: Any) -> TrainingRun:
@@ -85,3 +85,26 @@ def test_replicas_follow_from_the_world_where_they_are_not_told() -> None:
 )
 def test_no_schedule_without_a_pipeline_or_with_sizes_that_do_not_fit(layout: dict[str, int]) -> None:
     assert features([run(**layout)]) == []
+
+
+def beats(steps: tuple[int, ...], saves: tuple[CheckpointSaves, ...] = ()) -> list[PeriodicSlowSteps]:
+    told = run(slow_steps=steps, slow_steps_median_ratio=4.0, slow_steps_time_share_ratio=0.1)
+    return [fact for fact in features([told, *saves]) if isinstance(fact, PeriodicSlowSteps)]
+
+
+def test_slow_steps_on_a_beat_are_told_beside_the_interval_of_checkpoints() -> None:
+    save = CheckpointSaves(sources=(Source(path="t.log", line=9),), saves=6, interval_steps=50)
+    (beat,) = beats((50, 101, 150, 200, 233, 250, 300), (save,))
+    assert (beat.interval_steps, beat.slow_steps, beat.checkpoint_interval_steps) == (50, 7, 50)
+    assert beat.on_beat_ratio == pytest.approx(6 / 7)
+
+
+def test_slow_steps_that_fall_at_random_seldom_have_a_beat() -> None:
+    generator = np.random.default_rng(3)
+    drawn = [tuple(np.sort(generator.choice(500, 5, replace=False)).tolist()) for _ in range(300)]
+    assert sum(bool(beats(steps)) for steps in drawn) <= 12
+
+
+def test_few_slow_steps_and_those_side_by_side_have_no_beat() -> None:
+    assert not beats((50, 100, 150, 200))
+    assert not beats((50, 51, 52, 53, 54, 55))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from collectors.training_log import TrainingLog
-from diagnose.facts.training import TrainingRun
+from diagnose.facts.training import CheckpointSaves, TrainingRun
 from tests.collectors.helpers import damaged, feed
 
 ARGUMENTS = """\
@@ -183,3 +183,39 @@ def test_field_logs_are_read(corpus: Path) -> None:
     assert (run.steps, run.world_size, run.pipeline_parallel_size, run.micro_batch_size) == (20, 32, 8, 1)
     assert run.median_step_seconds == pytest.approx(1.6178, abs=1e-3)
     assert (run.hidden_size, run.sequence_length) == (7168, 1024)
+
+
+def saves(text: str) -> list[CheckpointSaves]:
+    return [fact for fact in feed(TrainingLog, text).facts if isinstance(fact, CheckpointSaves)]
+
+
+@pytest.mark.parametrize(
+    "timer",
+    ["time (ms) | save-checkpoint: 41000.00\n", "    save-checkpoint ....................: (40100.12, 41000.00)\n"],
+)
+def test_checkpoints_and_the_time_that_they_take(timer: str) -> None:
+    text = ""
+    for step in range(1, 401):
+        text += megatron(step, "(ms): 500.0")
+        if step % 100 == 0:
+            text += f"saving checkpoint at iteration {step:7d} to /ckpt in torch_dist format\n{timer}"
+    (found,) = saves(text)
+    assert (found.saves, found.interval_steps, found.median_seconds) == (4, 100, 41.0)
+    assert found.time_share_ratio == pytest.approx(41 / (41 + 50))
+
+
+def test_a_checkpoint_of_torchtitan() -> None:
+    (found,) = saves("[titan] 2026-11-02 10:00:00 - root - INFO - Finished saving the checkpoint in 12.34 seconds.\n")
+    assert (found.saves, found.median_seconds, found.interval_steps) == (1, 12.34, None)
+
+
+def test_steps_that_stand_out_are_told_by_number() -> None:
+    text = "".join(megatron(step, f"(ms): {2500 if step % 50 == 0 else 500}.0") for step in range(1, 251))
+    run = one(text)
+    assert run.slow_steps == (50, 100, 150, 200, 250)
+    assert run.slow_steps_median_ratio == pytest.approx(5)
+    assert run.slow_steps_time_share_ratio == pytest.approx(5 * 2.0 / (249 * 0.5 + 5 * 2.0))
+
+
+def test_a_short_log_does_not_tell_which_steps_are_slow() -> None:
+    assert one("".join(megatron(step, "(ms): 500.0") for step in range(1, 9))).slow_steps is None
