@@ -25,17 +25,23 @@ from collectors.ibnetdiscover import Ibnetdiscover
 from collectors.ibstat import Ibstat
 from collectors.ibswinfo import Ibswinfo
 from collectors.ibv_devinfo import IbvDevinfo
+from collectors.input_settings import GenerationConfigJson, InputSettingsJson
 from collectors.ip_link import IpLink, IpLinkJson
 from collectors.job_exit import JobExit
 from collectors.kernel_log import KernelLog
 from collectors.kernel_modules import KernelModules
+from collectors.kl_divergence import KlDivergenceStatistics, KlDivergenceTable
 from collectors.kubectl_json import KubectlJson, KubectlJsonFile
 from collectors.kubectl_text import KubectlDescribeNode, KubectlPods
+from collectors.kv_scales import KvScalesJson, ScaleComputationJson
+from collectors.lm_eval import LmEvalExpectation, LmEvalJson, LmEvalTable
+from collectors.low_bit_tables import PrecisionThroughputTable, ZeroPointTable
 from collectors.lscpu import Lscpu
 from collectors.lspci import Lspci, LspciTree
 from collectors.lstopo_xml import LstopoXml
 from collectors.manifest import Manifest
 from collectors.modprobe_errors import ModprobeErrors
+from collectors.msprobe_compare import MsprobeCompare
 from collectors.nccl_log import NcclLog
 from collectors.nccl_ras import NcclRas
 from collectors.nccl_ras_json import NcclRasJson
@@ -61,9 +67,13 @@ from collectors.pair_test import PairTest
 from collectors.peer_bandwidth import PeerBandwidthMatrix
 from collectors.perfquery import Perfquery
 from collectors.perftest import Perftest
+from collectors.perplexity_log import PerplexityLog
+from collectors.polygraphy import Polygraphy
+from collectors.precision_log import PrecisionLog
 from collectors.proc_driver_version import ProcDriverVersion
 from collectors.prometheus_text import PrometheusText
 from collectors.py_spy import PySpy
+from collectors.quantisation_config import QuantisationConfigJson
 from collectors.rank_table import RankTable
 from collectors.rdma_sysfs import RdmaSysfs
 from collectors.recorded_host import RecordedHost
@@ -73,7 +83,11 @@ from collectors.recorded_pci import RecordedPci
 from collectors.recorded_processes import RecordedProcesses
 from collectors.recorded_services import RecordedServices
 from collectors.rocm_smi import RocmSmiJson, RocmSmiText
+from collectors.run_outputs import RunOutputs
 from collectors.scaling_table import ScalingTable
+from collectors.score_table import ScoreTable
+from collectors.serving_arguments import ServingArguments
+from collectors.serving_log import ServingLog
 from collectors.slurm_jobs import SlurmJobs
 from collectors.slurm_records import SlurmJobRecords, SlurmNodeRecords
 from collectors.slurm_topology import SlurmJobNodes, SlurmTopology
@@ -166,9 +180,28 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     RocmSmiText,
     AmdSmiJson,
     Dmidecode,
+    ServingArguments,
+    QuantisationConfigJson,
+    InputSettingsJson,
+    GenerationConfigJson,
+    KvScalesJson,
+    ScaleComputationJson,
+    LmEvalTable,
+    LmEvalJson,
+    LmEvalExpectation,
+    ScoreTable,
+    ZeroPointTable,
+    PrecisionThroughputTable,
+    KlDivergenceTable,
+    KlDivergenceStatistics,
+    MsprobeCompare,
+    RunOutputs,
 )
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
+    PrecisionLog,
+    Polygraphy,
+    PerplexityLog,
     ModprobeErrors,
     FabricManagerLog,
     KernelLog,
@@ -178,6 +211,7 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     TrainingLog,
     JobExit,
     SlurmJobNodes,
+    ServingLog,
 )
 
 FILE_COLLECTORS: tuple[type[FileCollector], ...] = (KubectlJsonFile,)
