@@ -30,6 +30,7 @@ from collectors.ip_link import IpLink, IpLinkJson
 from collectors.job_exit import JobExit
 from collectors.kernel_log import KernelLog
 from collectors.kernel_modules import KernelModules
+from collectors.kineto_trace import KinetoTrace
 from collectors.kl_divergence import KlDivergenceStatistics, KlDivergenceTable
 from collectors.kubectl_json import KubectlJson, KubectlJsonFile
 from collectors.kubectl_text import KubectlDescribeNode, KubectlPods
@@ -214,4 +215,4 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     ServingLog,
 )
 
-FILE_COLLECTORS: tuple[type[FileCollector], ...] = (KubectlJsonFile,)
+FILE_COLLECTORS: tuple[type[FileCollector], ...] = (KubectlJsonFile, KinetoTrace)

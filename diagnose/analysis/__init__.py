@@ -8,6 +8,7 @@ from diagnose.analysis import (
     communication,
     gpu_count,
     hangs,
+    message_sizes,
     nccl_comparison,
     nccl_versions,
     pipeline_stages,
@@ -16,6 +17,7 @@ from diagnose.analysis import (
     scaling,
     stragglers,
     topology_features,
+    trace_features,
     training_runs,
     training_scaling,
 )
@@ -34,7 +36,7 @@ HOST_FEATURES: tuple[Feature, ...] = (
 )
 """Each takes the facts of one host and returns new ones."""
 
-SERIES_FEATURES: tuple[SeriesFeature, ...] = ()
+SERIES_FEATURES: tuple[SeriesFeature, ...] = (trace_features.features,)
 """Each takes the measurements of all hosts, and their facts, and returns new facts."""
 
 JOB_FEATURES: tuple[Feature, ...] = (
@@ -44,6 +46,7 @@ JOB_FEATURES: tuple[Feature, ...] = (
     training_scaling.features,
     scaling.features_of_job,
     communication.features,
+    message_sizes.features,
     placement.features,
     pipeline_stages.features,
     stragglers.features_between_hosts,

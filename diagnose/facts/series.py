@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from diagnose.facts.base import Source, Subject
+from diagnose.facts.trace_columns import Trace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,5 +84,5 @@ class Requests:
         return len(next(iter(self.columns.values())))
 
 
-Measurement: TypeAlias = Series | Requests
+Measurement: TypeAlias = Series | Requests | Trace
 """What collectors give beside facts."""
