@@ -94,6 +94,22 @@ class NcclCalls(Fact):
     calls_by_size: tuple[int, ...] = required("Calls of each of the sizes")
 
 
+class MessageSizes(Fact):
+    """Sizes of the calls of one operation over all hosts, and what they cost on the measured network. A feature."""
+
+    kind: ClassVar[str] = "message-sizes"
+    few_per_host: ClassVar[bool] = True
+    operation: str = required("As in nccl-calls")
+    calls: int = required("Calls of all ranks in the log that carry data")
+    median_bytes: float = required("Median size of a call")
+    small_calls_ratio: float = required("Share of calls of up to 1 MiB")
+    small_bytes_ratio: float = required("Share of the bytes that such calls carry")
+    cost_ratio: float | None = optional(
+        "Time that the calls take at the speed that nccl-tests between hosts measured for their sizes, over the time of "
+        "the same bytes at its best speed"
+    )
+
+
 class NcclGpuDirect(Fact):
     """Whether GPUDirect RDMA was found usable. Subject: the host (and GPU, NIC where named)."""
 
