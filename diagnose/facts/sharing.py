@@ -71,9 +71,9 @@ class ResourceSharing(Fact):
     kind: ClassVar[str] = "resource-sharing"
     few_per_host: ClassVar[bool] = True
     resource: str = required(
-        "`gpu`, `gpu-memory-bandwidth`, `nic`, `uplink-switch`, `pcie-switch`, `cpu-cores`, `numa-node` or `storage`"
+        "`gpu`, `gpu-memory-bandwidth`, `nic`, `uplink-switch`, `pcie-switch`, `cpu-cores` or `numa-node`"
     )
-    item: str | None = optional("Which one: GPU, NIC, switch, bridge, CPUs, node or mount, where known")
+    item: str | None = optional("Which one: GPU, NIC, switch, bridge, CPUs or NUMA node, where known")
     inference: str = required("The inference workload")
     training: str = required("The training workload")
     inference_gpus: str | None = optional("Its GPUs, separated by blanks, where known")
@@ -92,8 +92,8 @@ class Isolation(Fact):
     kind: ClassVar[str] = "isolation"
     few_per_host: ClassVar[bool] = True
     mechanism: str = required(
-        "`mig`, `mps-limit`, `cpuset`, `cpu-quota`, `taint`, `partition`, `exclusive-node`, `exclusive-gpu`, "
-        "`compute-mode`, `cpu-manager` or `network-qos`"
+        "`mig`, `mps-limit`, `compute-mode`, `cpuset`, `cpu-quota`, `cpu-manager`, `taint`, `partition` or "
+        "`exclusive-node`"
     )
     in_force: bool | None = optional("Absent where it cannot be told")
     protects: str = required("Resource that it keeps apart, as in resource-sharing; `node` for all of a node's")

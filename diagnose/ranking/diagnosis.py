@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from diagnose.analysis import host_features, job_features, series_features
+from diagnose.analysis import host_features, job_features, series_features, sharing
 from diagnose.engine import EngineError, EngineUnavailable
 from diagnose.engine.session import Session, SessionRunner
 from diagnose.facts import UNNAMED_HOST, Fact
@@ -33,7 +33,7 @@ def diagnose(
     """
     knowledge = runner.knowledge
     asserted = tuple(asserted)
-    hosts = facts_by_host([*facts, *series_features(series, facts)])
+    hosts = facts_by_host([*facts, *series_features(series, facts), *sharing.features(facts)])
     known_facts = {host: [*own, *host_features(own)] for host, own in hosts.items()}
     everything = [fact for own in known_facts.values() for fact in own]
     problems: list[str] = []
