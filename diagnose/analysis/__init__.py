@@ -13,7 +13,10 @@ from diagnose.analysis import (
     nccl_versions,
     pipeline_stages,
     placement,
+    precision_features,
     rdma_ports,
+    run_inputs,
+    run_results,
     scaling,
     stragglers,
     topology_features,
@@ -51,6 +54,9 @@ JOB_FEATURES: tuple[Feature, ...] = (
     pipeline_stages.features,
     stragglers.features_between_hosts,
     hangs.features,
+    run_inputs.features,
+    run_results.features,
+    precision_features.features,
 )
 """Each takes the facts of all hosts of a job and returns new ones."""
 

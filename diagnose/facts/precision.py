@@ -261,7 +261,8 @@ class PrecisionNotice(Fact):
     code: str = required(
         "`weight-only-fallback`, `emulation`, `kv-cache-quantised` (a general warning, says nothing of a model), "
         "`kv-scales-default` (the checkpoint has none), `kv-scale-one`, `kv-scales-loaded`, `kv-scales-computed`, "
-        "`fnuz-conversion`, `unsupported-format`, `scales-differ` (of fused layers), `overflow`, `reduced-accumulation`"
+        "`fnuz-conversion`, `scale-format`, `unsupported-format`, `scales-differ` (of fused layers), "
+        "`scales-negative`, `buggy-kernel`, `cast-to-fp16`, `overflow`"
     )
     engine: str | None = optional("`vllm`, `sglang`, `tensorrt-llm`, `llama.cpp`, `transformers`")
     format: str | None = optional("Format that it names")
@@ -393,16 +394,18 @@ class OperatorComparison(Fact):
 
 
 class OperatorDivergence(Fact):
-    """The first operator whose input agrees in both runs and whose output does not. A feature."""
+    """The first operator that loses most of the agreement which its inputs still have. A feature."""
 
     kind: ClassVar[str] = "operator-divergence"
     few_per_host: ClassVar[bool] = True
     operators: int = required("Operators with input and output")
     rows: int = required("Rows of the table")
-    agreeing: int = required("Rows that agree")
-    operator: str | None = optional("First operator at which runs part; absent where they agree to the end")
+    passed: int = required("Rows that the tool accepted")
+    failed: int = required("Rows that it did not")
+    first_input_cosine: float | None = optional("Cosine of the first input: below 1 the runs did not see the same")
+    worst_cosine: float | None = optional("Smallest cosine of all rows")
+    operator: str | None = optional("The operator; absent where no output agrees less than its inputs")
     input_cosine: float | None = optional("Worst cosine of its inputs")
     output_cosine: float | None = optional("Worst cosine of its outputs")
-    input_one_thousandth_ratio: float | None = optional("Smallest share of its inputs within 0.1%")
-    output_one_thousandth_ratio: float | None = optional("Smallest share of its outputs within 0.1%")
-    first_input_differs: bool = required("Whether already the first row differs: the runs did not see the same")
+    input_one_thousandth_ratio: float | None = optional("Smallest share of its inputs' elements within 0.1%")
+    output_one_thousandth_ratio: float | None = optional("Smallest share of its outputs' elements within 0.1%")
