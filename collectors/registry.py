@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.amd_smi import AmdSmiJson
 from collectors.bandwidth_test import BandwidthTest
 from collectors.base import BlockCollector, FileCollector, LineCollector
+from collectors.benchmark_console import BenchmarkConsole
 from collectors.dcgm_field_list import DcgmFieldList
 from collectors.dcgm_log import DcgmLog
 from collectors.dcgmi_diag import DcgmiDiag
@@ -25,6 +26,7 @@ from collectors.ibnetdiscover import Ibnetdiscover
 from collectors.ibstat import Ibstat
 from collectors.ibswinfo import Ibswinfo
 from collectors.ibv_devinfo import IbvDevinfo
+from collectors.inference_perf import InferencePerfReport
 from collectors.input_settings import GenerationConfigJson, InputSettingsJson
 from collectors.ip_link import IpLink, IpLinkJson
 from collectors.job_exit import JobExit
@@ -190,13 +192,15 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     LmEvalTable,
     LmEvalJson,
     LmEvalExpectation,
+    KlDivergenceTable,
     ScoreTable,
     ZeroPointTable,
     PrecisionThroughputTable,
-    KlDivergenceTable,
     KlDivergenceStatistics,
     MsprobeCompare,
     RunOutputs,
+    BenchmarkConsole,
+    InferencePerfReport,
 )
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (

@@ -147,6 +147,8 @@ class ServingLog(LineCollector):
 
     def _happen(self, event: Event, line: Line) -> None:
         time = self._time(line.text)
+        if event.name == "weights-loading" and not self._in_service:
+            self._started = True
         if event.starts:
             self._started, self._in_service = True, False
             version = _VERSION.search(event.detail or "") or _VERSION.search(line.text)
