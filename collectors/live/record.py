@@ -84,6 +84,13 @@ class Record:
         """Name of the machine."""
         return self._head["host"]
 
+    def forget(self, name: str) -> None:
+        """Drop what a recorder wrote when it ran before, so that nothing of it counts twice when it runs again."""
+        for report in [report for report in self.recorders if report.name == name]:
+            self.recorders.remove(report)
+            for path in report.files:
+                (self.folder / path).unlink(missing_ok=True)
+
     def end(self) -> None:
         """Note that everything is over."""
         self.ended_at = _now()

@@ -12,6 +12,7 @@ import selectors
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from collectors.live.registry import RECORDERS, STARTED_BY_OTHERS, recorder_clas
 
 _LONGEST_WAIT_SECONDS = 3600.0
 """The kernel waits no longer than 24 days at a time."""
+_WAKES_AT_ONCE = 4096
 _PACKAGES = Path(__file__).resolve().parents[2]
 
 
@@ -38,7 +40,8 @@ def passive_recorders() -> list[str]:
 class Collection:
     """One recording of a machine into a folder, which must exist.
 
-    `changed` is told of every recorder that ended.
+    `changed` is told of every recorder that ended, `started` of every one that began. What the record holds already of
+    an earlier collection stays, but for the recorders that run again.
     """
 
     def __init__(
@@ -47,12 +50,15 @@ class Collection:
         machine: Machine,
         window: Window,
         changed: Callable[[RecorderReport], None] = lambda _: None,
+        started: Callable[[RecorderReport], None] = lambda _: None,
     ) -> None:
         self.record = record
         self.stopped = False
         self._machine = machine
         self._window = window
         self._changed = changed
+        self._told_of_start = started
+        self._to_skip: deque[str] = deque()
         self._selector = selectors.DefaultSelector()
         self._workers: list[WorkerProcess] = []
         self._wake_read, self._wake_write = os.pipe()
@@ -61,6 +67,14 @@ class Collection:
     def stop(self) -> None:
         """End the recording early and keep what there is. May be called from a signal handler or another thread."""
         self.stopped = True
+        self._wake()
+
+    def skip(self, name: str) -> None:
+        """End one recorder early and keep what it wrote. May be called from another thread."""
+        self._to_skip.append(name)
+        self._wake()
+
+    def _wake(self) -> None:
         with contextlib.suppress(OSError):
             os.write(self._wake_write, b"x")
 
@@ -85,10 +99,12 @@ class Collection:
     def _start(self, name: str) -> None:
         limit = self._window.duration_seconds + recorder_class(name).time_limit_seconds
         report = RecorderReport(name)
+        self.record.forget(name)
         worker = WorkerProcess(report, self._command(name), self._environment(), limit)
         self.record.recorders.append(report)
         self._workers.append(worker)
         self._selector.register(worker.output, selectors.EVENT_READ, worker)
+        self._told_of_start(report)
 
     def _command(self, name: str) -> list[str]:
         return [
@@ -119,9 +135,17 @@ class Collection:
             worker = key.data
             if isinstance(worker, WorkerProcess) and worker in self._workers:
                 self._hear(worker)
+            elif worker is None:
+                os.read(self._wake_read, _WAKES_AT_ONCE)
+        while self._to_skip:
+            self._skip(self._to_skip.popleft())
         now = time.monotonic()
         for worker in [worker for worker in self._workers if worker.deadline <= now]:
             self._end(worker, RecorderStatus.TIMED_OUT, f"It did not end within {worker.limit_seconds:.0f} s")
+
+    def _skip(self, name: str) -> None:
+        for worker in [worker for worker in self._workers if worker.report.name == name]:
+            self._end(worker, RecorderStatus.SKIPPED, "Skipped before it was done")
 
     def _hear(self, worker: WorkerProcess) -> None:
         for name in worker.read():

@@ -28,3 +28,12 @@ class ReportedSymptom(Fact):
     kind: ClassVar[str] = "reported-symptom"
     few_per_host: ClassVar[bool] = True
     symptom: str = required("Symptom's id")
+
+
+class OperatorAnswer(Fact):
+    """What whoever runs the program answered to a question that no command answers."""
+
+    kind: ClassVar[str] = "operator-answer"
+    few_per_host: ClassVar[bool] = True
+    check: str = required("Id of the check that asks")
+    answer: str = required("`yes` or `no`; who does not know gives no fact")

@@ -132,6 +132,13 @@ class ReportCheck(_Part):
     privilege: str
 
 
+class ReportTaken(_Part):
+    """Something that the operator did on the way."""
+
+    at: datetime
+    text: str
+
+
 class Report(_Part):
     """The whole answer."""
 
@@ -145,3 +152,4 @@ class Report(_Part):
     checks: tuple[ReportCheck, ...]
     problems: tuple[str, ...] = Field(default=(), description="What could not be diagnosed")
     simulated: tuple[str, ...] = Field(default=(), description="Scenarios that stood in for machines; none where empty")
+    path_taken: tuple[ReportTaken, ...] = Field(default=(), description="What was done in the terminal interface")

@@ -14,6 +14,9 @@ _CONFIGURATION = "nvml.conf"
 _ROOT = "root"
 _COMMANDS = "commands"
 _LIBRARY = "library"
+_FILES = "files"
+_ANSWERS = "answers"
+_AFTER = "after"
 
 
 class UnknownScenarioError(Exception):
@@ -31,6 +34,10 @@ class Scenario:
     """Stands for `/` wherever /proc, /sys, /etc or /dev is read; may not exist, then there is nothing to read."""
     commands: Path
     """Folder of outputs, `<command-with-dashes>.txt`, in place of what commands would print; may not exist."""
+    files: Path
+    """Folder of what users of the machine keep, such as logs of jobs and tables of latencies; may not exist."""
+    answers: Path
+    """Folder of what checks would print, `<check>.txt`; may not exist."""
     environment: Mapping[str, str] = field(repr=False)
     """Environment of the worker processes."""
 
@@ -46,17 +53,26 @@ def scenario_title(name: str) -> str:
     return first.lstrip("# ").strip()
 
 
-def load_scenario(name: str) -> Scenario:
-    """A scenario, its library built. Raises UnknownScenarioError and BuildError."""
+def load_scenario(name: str, *, repaired: bool = False) -> Scenario:
+    """A scenario, its library built. Raises UnknownScenarioError and BuildError.
+
+    `repaired` asks for the machine as it is once its fault was cured, which the folder `after` of a scenario holds;
+    without one, nothing that is done to it helps.
+    """
     names = scenario_names()
     if name not in names:
         raise UnknownScenarioError(f"no scenario is called {name!r}; there are: {', '.join(names)}")
-    folder = SCENARIOS / name
+    whole = SCENARIOS / name
+    after = whole / _AFTER
+    folder = after if repaired and after.is_dir() else whole
     return Scenario(
         name=name,
         title=scenario_title(name),
-        root=folder / _ROOT,
+        # What a repair does not touch stands in the scenario's own folder alone.
+        root=folder / _ROOT if (folder / _ROOT).is_dir() else whole / _ROOT,
         commands=folder / _COMMANDS,
+        files=folder / _FILES,
+        answers=folder / _ANSWERS,
         environment=_environment(folder),
     )
 

@@ -1,0 +1,1 @@
+"""What takes time, in threads that can be cancelled."""

@@ -1,0 +1,1 @@
+"""The walk as plain data: what happened, where it stands, what that means. Knows nothing of any terminal."""

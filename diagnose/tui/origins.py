@@ -1,0 +1,74 @@
+"""From where a walk begins to the collection that reads it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnose.settings import Settings
+from diagnose.tui.jobs.gathering import Gathering
+from diagnose.tui.jobs.told import Told
+from diagnose.tui.model.events import OriginKind
+from diagnose.tui.model.walk import Walk
+
+if TYPE_CHECKING:
+    from diagnose.simulate.environment import Scenario
+    from diagnose.tui.jobs.machine_gathering import Recorded
+
+_SIMULATED_WATCH_SECONDS = 0.3
+
+
+def gathering_of(walk: Walk, settings: Settings, tell: Callable[[Told], None], folder: Path) -> Gathering:
+    """The collection for a walk's origin. Raises ValueError, with a sentence, where it cannot be read."""
+    origin = walk.origin
+    if origin is None:
+        raise ValueError("nothing was chosen that could be read")
+    if origin.kind is OriginKind.FILES:
+        from diagnose.tui.jobs.file_gathering import FileGathering
+
+        return FileGathering(tell, [_from(origin.folder, path) for path in origin.paths])
+    if origin.kind is OriginKind.PROMETHEUS:
+        raise ValueError("a running Prometheus cannot be read yet; save its answers as files and name those")
+    from collectors.live.base import Window
+    from collectors.live.record import Machine
+    from diagnose.tui.jobs.machine_gathering import MachineGathering, Recorded
+
+    name = "live" if walk.runs == 0 else f"live-{walk.runs + 1}"
+    simulated = origin.kind is OriginKind.SIMULATION
+    seconds = _SIMULATED_WATCH_SECONDS if simulated else settings.watch_seconds
+
+    def find() -> Recorded:
+        return _simulated(walk) if simulated else Recorded(Machine())
+
+    return MachineGathering(tell, find, folder, name, Window(seconds, min(1.0, seconds)), walk.symptoms)
+
+
+def _simulated(walk: Walk) -> Recorded:
+    from diagnose.intake.recordings import machine_of
+    from diagnose.tui.jobs.machine_gathering import Recorded
+
+    scenario = simulated_machine(walk)
+    return Recorded(machine_of(scenario), scenario.files)
+
+
+def simulated_machine(walk: Walk) -> Scenario:
+    """The scenario of a walk, repaired where the steps of a fix of its cause were carried out. Raises ValueError."""
+    from diagnose.simulate.build import BuildError
+    from diagnose.simulate.environment import UnknownScenarioError, load_scenario
+    from diagnose.simulate.story import load_story
+
+    assert walk.origin is not None
+    name = walk.origin.scenario or ""
+    try:
+        cause = load_story(name).cause
+        return load_scenario(name, repaired=cause is not None and walk.carried_out(cause))
+    except (UnknownScenarioError, BuildError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _from(folder: str, path: str) -> str:
+    """A path as it was given, or absolute where the program was started in another folder."""
+    here = os.getcwd()  # noqa: PTH109 - compared as text
+    return path if folder in ("", here) else os.path.join(folder, path)  # noqa: PTH118 - `./x` stays as it was given

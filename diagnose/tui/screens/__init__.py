@@ -1,0 +1,1 @@
+"""One module for each step of the walk, and for what opens above it."""
