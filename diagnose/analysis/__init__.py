@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from diagnose.analysis import (
     communication,
+    counter_rises,
     gpu_count,
     hangs,
     message_sizes,
@@ -33,6 +34,7 @@ SeriesFeature = Callable[[Sequence[Measurement], Sequence[Fact]], list[Fact]]
 HOST_FEATURES: tuple[Feature, ...] = (
     gpu_count.features,
     rdma_ports.features,
+    counter_rises.features,
     stragglers.features,
     scaling.features,
     topology_features.features,

@@ -90,6 +90,46 @@ class NetworkRates(Fact):
     )
 
 
+class NetworkRise(Fact):
+    """What counters of a network interface rose by between two readings whose times are not told. A feature."""
+
+    kind: ClassVar[str] = "network-rise"
+    receive_bytes: int | None = optional("Bytes received in between")
+    transmit_bytes: int | None = optional("Bytes sent in between")
+    receive_packets: int | None = optional("Packets received in between")
+    transmit_packets: int | None = optional("Packets sent in between")
+    receive_port_discards: int | None = optional("Packets dropped in the port for lack of buffer")
+    transmit_port_discards: int | None = optional("Packets that the port dropped instead of sending")
+    receive_pause_frames: int | None = optional("Pause frames received, global and of every priority")
+    transmit_paused_seconds: float | None = optional("Time in which sending was stopped by received pause frames")
+    receive_ecn_marked_packets: int | None = optional("Received packets that carry a congestion mark")
+    bandwidth_allowance_exceeded_packets: int | None = optional("Packets over a cloud instance's bandwidth allowance")
+
+
+class RdmaRise(Fact):
+    """What counters of an RDMA port rose by between two readings whose times are not told. A feature.
+
+    Subject: RDMA device and port.
+    """
+
+    kind: ClassVar[str] = "rdma-rise"
+    receive_bytes: int | None = optional("Bytes received in between")
+    transmit_bytes: int | None = optional("Bytes sent in between")
+    receive_packets: int | None = optional("Packets received in between")
+    transmit_packets: int | None = optional("Packets sent in between")
+    symbol_errors: int | None = optional("Minor link errors")
+    link_recovers: int | None = optional("Times that the link recovered by itself")
+    link_downed: int | None = optional("Times that the link went down")
+    transmit_discards: int | None = optional("Packets dropped because the port was down or congested")
+    transmit_wait_ticks: int | None = optional("Ticks in which data waited for credits or arbitration")
+    out_of_sequence: int | None = optional("Packets received out of order")
+    packet_sequence_errors: int | None = optional("Sequence errors that the peer reported")
+    local_ack_timeouts: int | None = optional("Acknowledgements that did not come in time")
+    out_of_buffer: int | None = optional("Packets dropped because no receive request was posted")
+    congestion_notifications_handled: int | None = optional("Congestion notifications obeyed")
+    ecn_marked_packets: int | None = optional("Received RoCE packets that carry a congestion mark")
+
+
 class RdmaDevice(Fact):
     """An InfiniBand or RoCE adapter. Subject: the RDMA device."""
 
