@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -44,7 +44,8 @@ _ALWAYS = (
     Invocation("ibv_devinfo", ("-v",)),
 )
 """What numactl prints is read from sysfs by the host recorder, and a node told twice would be counted twice."""
-_FOR_INTERFACE = ((), ("-S",), ("-g",), ("-a",), ("-i",), ("-l",), ("-c",))
+_COUNTERS = "-S"
+_FOR_INTERFACE = ((), (_COUNTERS,), ("-g",), ("-a",), ("-i",), ("-l",), ("-c",))
 
 
 class Commands(Recorder):
@@ -56,22 +57,26 @@ class Commands(Recorder):
     time_limit_seconds: ClassVar[float] = 45.0
 
     def record(self, folder: Folder, window: Window) -> None:
-        """Run what is installed, a few at once, each with its own limit."""
+        """Run what is installed, a few at once, each with its own limit; counters once more when the window ends."""
         if STAND_IN in os.environ:
             _copy(folder, Path(os.environ[STAND_IN]))
             return
         if folder.root != Path("/"):
             folder.absent("A stand-in tree is read, of which programs know nothing")
             return
-        wanted = [
-            (item, program)
-            for item in (*_ALWAYS, *_for_interfaces(folder.root))
-            if (program := find_program(item.program)) is not None
-        ]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            outputs = pool.map(lambda found: run_program(found[1], found[0].arguments, found[0].limit_seconds), wanted)
-            for (item, _), output in zip(wanted, outputs, strict=True):
-                _write(folder, item, output)
+        of_interfaces = tuple(_for_interfaces(folder.root))
+        counters = tuple(item for item in of_interfaces if _COUNTERS in item.arguments)
+        readings = (((*_ALWAYS, *of_interfaces), ""), (counters, "-again"))
+        for (wanted, ending), _ in zip(readings, window.ends(), strict=True):
+            _run(folder, wanted, ending)
+
+
+def _run(folder: Folder, wanted: Sequence[Invocation], ending: str) -> None:
+    found = [(item, program) for item in wanted if (program := find_program(item.program)) is not None]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        outputs = pool.map(lambda pair: run_program(pair[1], pair[0].arguments, pair[0].limit_seconds), found)
+        for (item, _), output in zip(found, outputs, strict=True):
+            _write(folder, item, output, ending)
 
 
 def _copy(folder: Folder, outputs: Path) -> None:
@@ -95,11 +100,11 @@ def _for_interfaces(root: Path) -> Iterator[Invocation]:
             yield Invocation("ethtool", (*option, name))
 
 
-def _write(folder: Folder, item: Invocation, output: Output) -> None:
+def _write(folder: Folder, item: Invocation, output: Output, ending: str) -> None:
     line = command_line(item.program, item.arguments)
     if output.status is None:
         folder.incomplete(f"{line} did not end within {item.limit_seconds:.0f} s")
     if output.cut_off:
         folder.incomplete(f"{line} printed more than can be kept")
     if output.text.strip():
-        folder.write(item.file, f"$ {line}\n{output.text}")
+        folder.write(f"{item.file.removesuffix('.txt')}{ending}.txt", f"$ {line}\n{output.text}")

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from collectors.live import programs
-from collectors.live.commands import Invocation
+from collectors.live import commands, programs
+from collectors.live.base import Folder, Window
+from collectors.live.commands import Commands, Invocation
 from collectors.live.programs import find_program, run_program
+from collectors.scan import read_inputs
+from diagnose.facts.network import NetworkCounters
 
 
 def script(folder: Path, text: str) -> str:
@@ -55,3 +58,21 @@ def test_a_program_that_is_not_installed_is_not_found() -> None:
 )
 def test_names_of_files_are_the_commands(item: Invocation, name: str) -> None:
     assert item.file == name
+
+
+def test_counters_are_read_when_the_window_begins_and_when_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = tmp_path / "count"
+    count.write_text("0")
+    text = f'n=$(($(cat {count}) + 1000)); echo $n > {count}; printf "NIC statistics:\\n     tx_bytes: %s\\n" $n'
+    tool = script(tmp_path, text)
+    monkeypatch.setattr(commands, "find_program", lambda name: tool)
+    monkeypatch.setattr(commands, "_ALWAYS", ())
+    monkeypatch.setattr(commands, "_for_interfaces", lambda root: iter([Invocation("ethtool", ("-S", "eth7"))]))
+    written = tmp_path / "commands"
+    Commands().record(Folder(written, Path("/"), lambda event: None), Window(0.2, 0.1))
+    assert sorted(path.name for path in written.iterdir()) == ["ethtool-S-eth7-again.txt", "ethtool-S-eth7.txt"]
+    counters = [fact for fact in read_inputs([str(written)]).facts if isinstance(fact, NetworkCounters)]
+    assert {fact.transmit_bytes for fact in counters} == {1000, 2000}
+    assert {fact.subject.nic for fact in counters} == {"eth7"}
