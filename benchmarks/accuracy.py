@@ -30,7 +30,6 @@ LATER: dict[str, str] = {
     "lowbit-gptq-v2-zeros-read-as-v1": "quantisation config",
     "lowbit-normal-fp8-kv-uncalibrated-tie": "evaluation results",
     "lowbit-normal-kld-awq-nvfp4": "divergence statistics",
-    "single-dataloader-bound-resnet50": "profiler trace",
 }
 """Cases whose telling input is of a format that is not read yet, with that format."""
 

@@ -20,6 +20,7 @@ _MOST_WORKERS = 20_000
 _UNITS = {"s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
 _TIME = re.compile(r"^(\w[\w ./-]*?)[\s_(\[-]+(s|secs?|seconds|ms|msec|us|usec)[)\]]?$", re.IGNORECASE)
 _ROLES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("input", re.compile(r"^data(?![ _-]?parallel)|loader|loading|fetch|^input")),
     ("communication", re.compile(r"comm|all_?reduce|all_?gather|reduce_?scatter|nccl|collective|wait|sync|barrier")),
     ("own-work", re.compile(r"comp|forward|fwd|gemm|matmul|kernel|busy|useful|work")),
     ("synchronous", re.compile(r"backward|bwd")),

@@ -123,7 +123,7 @@ class RankTimes(Fact):
     measure: str = required("Column that was read, e.g. `compute_s`")
     role: str = required(
         "`own-work`: no waiting in it; `synchronous`: holds waits for peers; `communication`: hardly anything else; "
-        "`whole-step`: from one step to the next"
+        "`whole-step`: from one step to the next; `input`: waiting for the next batch"
     )
     median_seconds: float = required("Median")
     steps: int = required("Steps measured")
