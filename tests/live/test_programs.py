@@ -67,11 +67,11 @@ def test_counters_are_read_when_the_window_begins_and_when_it_ends(
     count.write_text("0")
     text = f'n=$(($(cat {count}) + 1000)); echo $n > {count}; printf "NIC statistics:\\n     tx_bytes: %s\\n" $n'
     tool = script(tmp_path, text)
-    monkeypatch.setattr(commands, "find_program", lambda name: tool)
+    monkeypatch.setattr(commands, "find_program", lambda _: tool)
     monkeypatch.setattr(commands, "_ALWAYS", ())
-    monkeypatch.setattr(commands, "_for_interfaces", lambda root: iter([Invocation("ethtool", ("-S", "eth7"))]))
+    monkeypatch.setattr(commands, "_for_interfaces", lambda _: iter([Invocation("ethtool", ("-S", "eth7"))]))
     written = tmp_path / "commands"
-    Commands().record(Folder(written, Path("/"), lambda event: None), Window(0.2, 0.1))
+    Commands().record(Folder(written, Path("/"), lambda _: None), Window(0.2, 0.1))
     assert sorted(path.name for path in written.iterdir()) == ["ethtool-S-eth7-again.txt", "ethtool-S-eth7.txt"]
     counters = [fact for fact in read_inputs([str(written)]).facts if isinstance(fact, NetworkCounters)]
     assert {fact.transmit_bytes for fact in counters} == {1000, 2000}
