@@ -85,6 +85,7 @@ from collectors.recorded_nvml import RecordedNvml
 from collectors.recorded_pci import RecordedPci
 from collectors.recorded_processes import RecordedProcesses
 from collectors.recorded_services import RecordedServices
+from collectors.request_table import RequestTable
 from collectors.rocm_smi import RocmSmiJson, RocmSmiText
 from collectors.run_outputs import RunOutputs
 from collectors.scaling_table import ScalingTable
@@ -219,4 +220,4 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     ServingLog,
 )
 
-FILE_COLLECTORS: tuple[type[FileCollector], ...] = (KubectlJsonFile, KinetoTrace)
+FILE_COLLECTORS: tuple[type[FileCollector], ...] = (KubectlJsonFile, KinetoTrace, RequestTable)

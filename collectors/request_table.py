@@ -1,0 +1,277 @@
+"""Tables with a row for each request: CSV in any of its dialects, JSON lines, lists in JSON, Parquet.
+
+Which column means what, and in which unit, is told by names (`collectors.request_columns`). Text is read in pieces, so
+that millions of rows need little more memory than the numbers that are kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
+from itertools import chain, islice
+from typing import Any, ClassVar, NamedTuple
+
+from collectors.base import FileCollector, OpenFile, Parsed
+from collectors.piece_reader import reader_of
+from collectors.request_builder import RequestBuilder
+from collectors.request_columns import NO_HINTS, UNITS, Hints, request_columns
+from diagnose.facts import Source, Subject
+
+_ROWS = 250_000
+_RECORDS = 50_000
+_LARGEST_JSON = 128 << 20
+_LARGEST_PARQUET = 1 << 30
+_HEADER_BYTES = 4000
+_REMARKS = 20
+_DEPTH = 4
+_KEYS = 200
+_SEPARATORS = (",", ";", "\t", "|")
+_DECIMAL_COMMA = re.compile(r"\d,\d+")
+_KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*(?=[-\d"tfn])')
+
+
+class _Dialect(NamedTuple):
+    separator: str
+    decimal: str
+    skipped: int
+    """Lines above the header."""
+    names: list[str]
+
+
+class RequestTable(FileCollector):
+    """One table of requests for each file."""
+
+    kind: ClassVar[str] = "request-table"
+    hints: ClassVar[Hints] = NO_HINTS
+
+    @classmethod
+    def told(cls, hints: Hints) -> type[RequestTable]:
+        """The collector that knows what the reader says of columns."""
+        return type(cls.__name__, (cls,), {"hints": hints})
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:
+        """A header, or the keys of a first record, that tell of requests; any Parquet file."""
+        if head.startswith(b"PAR1"):
+            return True
+        text = head.decode("utf-8", "replace").lstrip("\ufeff").lstrip()
+        if _is_json(text):
+            return bool(request_columns(_keys(text), cls.hints))
+        dialect = _dialect(text)
+        return dialect is not None and bool(request_columns(dialect.names, cls.hints))
+
+    @classmethod
+    def parse(cls, file: OpenFile) -> Parsed:
+        """The table; where a unit or a time base cannot be told, a problem that says how to tell it."""
+        reader = iter(file.chunks())
+        first = next(reader, b"")
+        if not first:
+            # What is no text has no pieces of text.
+            return _parquet(file, cls.hints)
+        text = first[:_HEADER_BYTES].decode("utf-8", "replace").lstrip()
+        pieces = chain((first,), reader)
+        if text.startswith("["):
+            return _json_list(file.name, pieces, cls.hints)
+        if text.startswith("{"):
+            return _json_lines(file.name, pieces, cls.hints)
+        return _csv(file.name, text, pieces, cls.hints)
+
+
+def _is_json(text: str) -> bool:
+    return text.startswith("{") or re.match(r"\[\s*\{", text) is not None
+
+
+def _dialect(text: str) -> _Dialect | None:
+    """How a table is written, told by its header and first rows; None where there is none."""
+    lines = text[:_HEADER_BYTES].split("\n")
+    if len(text) >= _HEADER_BYTES:
+        lines.pop()
+    skipped = 0
+    while lines and skipped < _REMARKS and (not lines[0].strip() or lines[0].startswith("#")):
+        lines.pop(0)
+        skipped += 1
+    rows = [line for line in lines if line.strip()]
+    if len(rows) < 2:
+        return None
+    separator = next((sign for sign in _SEPARATORS if sign in rows[0]), ",")
+    try:
+        names, *cells = list(csv.reader(rows, delimiter=separator, skipinitialspace=True))
+    except csv.Error:
+        return None
+    names = [name.strip() for name in names]
+    if len(set(names)) < len(names) or not all(len(row) >= len(names) for row in cells[:-1]):
+        return None
+    commas = separator != "," and any(_DECIMAL_COMMA.fullmatch(cell.strip()) for row in cells for cell in row)
+    return _Dialect(separator, "," if commas else ".", skipped, names)
+
+
+class _Counted:
+    """Counts the lines that go by."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.lines = 0
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self.lines += piece.count(b"\n") - piece.count(b"\n\n")
+            yield piece
+
+
+def _csv(name: str, text: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
+    import pandas as pd
+
+    dialect = _dialect(text)
+    columns = request_columns(dialect.names, hints) if dialect is not None else []
+    if dialect is None or not columns:
+        return Parsed()
+    builder = RequestBuilder(columns)
+    counted = _Counted(pieces)
+    problems: list[str] = []
+    try:
+        frames = pd.read_csv(
+            reader_of(iter(counted)),
+            sep=dialect.separator,
+            decimal=dialect.decimal,
+            usecols=[column.name for column in columns if column.meaning != "id"],
+            names=dialect.names,
+            index_col=False,
+            skiprows=dialect.skipped + 1,
+            skipinitialspace=True,
+            chunksize=_ROWS,
+            on_bad_lines="skip",
+            encoding_errors="replace",
+            low_memory=True,
+        )
+        for frame in frames:
+            builder.add(frame)
+    except (ValueError, pd.errors.ParserError) as error:
+        problems.append(f"the table could not be read beyond row {builder.rows:,}: {str(error).strip()[:120]}")
+    lost = counted.lines - dialect.skipped - 1 - builder.rows
+    if lost > 0 and not problems:
+        problems.append(f"{lost:,} lines are no rows of the table and were left out: they have other columns")
+    return _built(builder, name, dialect.skipped + 1, problems)
+
+
+def _built(builder: RequestBuilder, name: str, line: int, problems: list[str]) -> Parsed:
+    if not builder.rows:
+        return Parsed(problems=[*problems, "the table has no rows"])
+    parsed = builder.build(Subject(), Source(path=name, line=line))
+    parsed.problems = [*problems, *parsed.problems]
+    return parsed
+
+
+def flat(record: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Names and values of an object and of those in it; `{"value": 3, "unit": "ms"}` is one value with its unit."""
+    unit = record.get("unit")
+    if prefix and "value" in record and isinstance(unit, str):
+        yield (f"{prefix} ({unit})" if unit in UNITS else prefix), record["value"]
+        return
+    for name, value in record.items():
+        full = f"{prefix}.{name}" if prefix else str(name)
+        if isinstance(value, dict):
+            if depth < _DEPTH:
+                yield from flat(value, full, depth + 1)
+        else:
+            yield full, value
+
+
+def _keys(text: str) -> list[str]:
+    """Names in the first record of JSON text, which may be cut."""
+    start = text.find("{")
+    try:
+        record, _ = json.JSONDecoder().raw_decode(text, start)
+        return [name for name, value in flat(record) if not isinstance(value, list)]
+    except (ValueError, RecursionError, AttributeError):
+        end = text.find("}", start)
+        found = _KEY.findall(text[start : end if end > 0 else None])
+        return list(dict.fromkeys(found))[:_KEYS]
+
+
+def _json_list(name: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
+    data: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > _LARGEST_JSON:
+            limit = _LARGEST_JSON >> 20
+            return Parsed(problems=[f"the list is larger than {limit} MB: write it as JSON lines, one record a line"])
+        data.append(piece)
+    try:
+        content = json.loads(b"".join(data))
+    except (ValueError, RecursionError):
+        return Parsed(problems=["line 1: the JSON is damaged or incomplete"])
+    return _records(name, (item for item in content if isinstance(item, dict)), hints, [])
+
+
+def _json_lines(name: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
+    damaged = [0]
+
+    def records() -> Iterator[dict[str, Any]]:
+        for piece in pieces:
+            for line in piece.split(b"\n"):
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    record = None
+                if isinstance(record, dict):
+                    yield record
+                else:
+                    damaged[0] += 1
+
+    problems: list[str] = []
+    parsed = _records(name, records(), hints, problems)
+    if damaged[0]:
+        parsed.problems.insert(0, f"{damaged[0]:,} lines are no records: damaged or cut")
+    return parsed
+
+
+def _records(name: str, records: Iterator[dict[str, Any]], hints: Hints, problems: list[str]) -> Parsed:
+    import pandas as pd
+
+    first = list(islice(records, _KEYS))
+    names = list(dict.fromkeys(key for record in first for key, _ in flat(record)))
+    columns = request_columns(names, hints)
+    if not columns:
+        return Parsed(problems=["no name in the records tells of a latency"] if first else ["the table has no rows"])
+    wanted = {column.name for column in columns}
+    builder = RequestBuilder(columns)
+    rest = chain(first, records)
+    while rows := [
+        {key: value for key, value in flat(record) if key in wanted and not isinstance(value, list)}
+        for record in islice(rest, _RECORDS)
+    ]:
+        builder.add(pd.DataFrame.from_records(rows))
+    return _built(builder, name, 1, problems)
+
+
+def _parquet(file: OpenFile, hints: Hints) -> Parsed:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        return Parsed(problems=["reading Parquet needs pyarrow: install the extra `parquet`"])
+    source: Any = str(file.path) if file.path is not None else None
+    if source is None:
+        data = file.binary().read(_LARGEST_PARQUET + 1)
+        if len(data) > _LARGEST_PARQUET:
+            return Parsed(problems=["the Parquet file is within an archive and too large: unpack it first"])
+        source = BytesIO(data)
+    try:
+        table = parquet.ParquetFile(source)
+        columns = request_columns(table.schema_arrow.names, hints)
+        if not columns:
+            return Parsed(
+                problems=["no column of the Parquet file tells of requests: name one with `--column e2e=...`"]
+            )
+        builder = RequestBuilder(columns)
+        wanted = [column.name for column in columns if column.meaning != "id"]
+        for batch in table.iter_batches(batch_size=_ROWS, columns=wanted):
+            builder.add(batch.to_pandas())
+    except (OSError, ValueError, KeyError) as error:
+        return Parsed(problems=[f"the Parquet file is damaged: {str(error).strip()[:120]}"])
+    return _built(builder, file.name, 1, [])
