@@ -58,6 +58,16 @@ def as_floats(values: Array) -> Floats:
         return values.astype(np.float32)
 
 
+def rows_of(tensor: Tensor) -> Callable[[], Array]:
+    """The tensor as a matrix, leading axes (experts) taken together."""
+
+    def load() -> Array:
+        values = tensor.load()
+        return values.reshape(-1, values.shape[-1])
+
+    return load
+
+
 @dataclass(frozen=True)
 class TensorSet(Mapping[str, Tensor]):
     """Tensors by name, in the order of computation as far as the input tells it."""
