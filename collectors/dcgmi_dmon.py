@@ -10,15 +10,19 @@ Columns go by the field numbers of the command where it is known, else by their 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from collectors.base import Block, BlockCollector, Parsed, share
+from collectors.gpu_series import GPU_METRICS
 from collectors.nvidia_smi_reading import Reading
 from collectors.nvidia_smi_values import Convert, Value, ratio, read, real, size
+from collectors.series_columns import SeriesColumns
 from diagnose.facts import Fact, Subject
 from diagnose.facts.bandwidth import NvlinkTraffic
 from diagnose.facts.gpu import GpuActivity, GpuClocks, GpuLoad, GpuMemory, GpuPcieLink, GpuPower, GpuTemperature
+from diagnose.facts.series import Clock
 
 
 class _Field(NamedTuple):
@@ -61,6 +65,8 @@ _BY_TITLE = {title: known for known in _FIELDS.values() for title in known.title
 _TITLES = re.compile(r"^#\s*Entity\s+(\S.*)$")
 _ROW = re.compile(r"^GPU[ -]?(\d{1,3})\s+(\S.*)$")
 _NUMBERS = re.compile(r"\s(?:-e|--field-id)[ =]?\s*(\d[\d,]*)")
+_INTERVAL = re.compile(r"\s(?:-d|--delay)[ =]?\s*(\d{1,7})\b")
+"""Milliseconds between readings; 1000 where the command does not say."""
 _BODY = re.compile(r"^(?:#\s*Entity|ID\s|ID$|GPU[ -]?\d{1,3}\s+(?:N/A|[\d.]+))")
 
 
@@ -85,10 +91,13 @@ class DcgmiDmon(BlockCollector):
 
     @classmethod
     def parse(cls, block: Block) -> Parsed:
-        """Medians of every GPU."""
+        """Medians of every GPU, and the values over time, counted from the first reading."""
         asked = _NUMBERS.search(block.command or "")
         columns: Sequence[_Field | None] = _asked(asked[1]) if asked else ()
         gpus: dict[int, Reading] = {}
+        series = SeriesColumns(Clock.RELATIVE)
+        interval = _INTERVAL.search(block.command or "")
+        step, readings = (int(interval[1]) / 1000 if interval else 1.0), Counter[int]()
         for line in block.lines:
             titles = _titles(line.text)
             if titles:
@@ -97,12 +106,18 @@ class DcgmiDmon(BlockCollector):
             cells = row[2].split() if row else []
             if row is None or len(cells) != len(columns):
                 continue
-            reading = gpus.setdefault(int(row[1]), Reading())
+            gpu = int(row[1])
+            reading = gpus.setdefault(gpu, Reading())
             for column, cell in zip(columns, cells, strict=True):
                 if column is not None:
                     value = read(cell, column.convert)
                     reading.put(column.kind, column.name, value, line.number)
-        parsed = Parsed()
+                    metric = GPU_METRICS.get((column.kind, column.name))
+                    if metric is not None and isinstance(value, int | float):
+                        subject = Subject(host=block.host, gpu_index=gpu)
+                        series.put(metric, subject, readings[gpu] * step, value, block.source(line))
+            readings[gpu] += 1
+        parsed = Parsed(series=[*series.series()])
         for index, reading in sorted(gpus.items()):
             parsed.facts += reading.facts(Subject(host=block.host, gpu_index=index), block)
         if not parsed.facts:

@@ -11,39 +11,35 @@ titles, which drivers and `-s` change; `-` means that the GPU has no such value.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from collectors.base import Block, BlockCollector, Parsed
+from collectors.nvidia_smi_columns import Column
 from collectors.nvidia_smi_facts import nothing_found
+from collectors.nvidia_smi_layouts import block_series, dmon_layout
 from collectors.nvidia_smi_reading import Reading
-from collectors.nvidia_smi_values import Convert, megabyte_rate, ratio, read, real, size
-from diagnose.facts import Fact, Missing
+from collectors.nvidia_smi_values import megabyte_rate, ratio, read, real, size
+from diagnose.facts import Missing
 from diagnose.facts.gpu import GpuClocks, GpuLoad, GpuMemory, GpuPcieLink, GpuPower, GpuTemperature
 
-
-class _Column(NamedTuple):
-    kind: type[Fact]
-    name: str
-    convert: Convert
-
-
-_COLUMNS = {
-    "pwr": _Column(GpuPower, "draw_watts", real),
-    "temp": _Column(GpuTemperature, "gpu_celsius", real),
-    "gtemp": _Column(GpuTemperature, "gpu_celsius", real),
-    "mtemp": _Column(GpuTemperature, "memory_celsius", real),
-    "sm": _Column(GpuLoad, "gpu_utilization_ratio", ratio),
-    "mem": _Column(GpuLoad, "memory_utilization_ratio", ratio),
-    "enc": _Column(GpuLoad, "encoder_utilization_ratio", ratio),
-    "dec": _Column(GpuLoad, "decoder_utilization_ratio", ratio),
-    "mclk": _Column(GpuClocks, "memory_mhz", real),
-    "pclk": _Column(GpuClocks, "sm_mhz", real),
-    "fb": _Column(GpuMemory, "used_bytes", size),
-    "bar1": _Column(GpuMemory, "bar1_used_bytes", size),
-    "rxpci": _Column(GpuPcieLink, "receive_bytes_per_second", megabyte_rate),
-    "txpci": _Column(GpuPcieLink, "transmit_bytes_per_second", megabyte_rate),
+DMON_COLUMNS: Mapping[str, Column] = {
+    "pwr": Column(GpuPower, "draw_watts", real),
+    "temp": Column(GpuTemperature, "gpu_celsius", real),
+    "gtemp": Column(GpuTemperature, "gpu_celsius", real),
+    "mtemp": Column(GpuTemperature, "memory_celsius", real),
+    "sm": Column(GpuLoad, "gpu_utilization_ratio", ratio),
+    "mem": Column(GpuLoad, "memory_utilization_ratio", ratio),
+    "enc": Column(GpuLoad, "encoder_utilization_ratio", ratio),
+    "dec": Column(GpuLoad, "decoder_utilization_ratio", ratio),
+    "mclk": Column(GpuClocks, "memory_mhz", real),
+    "pclk": Column(GpuClocks, "sm_mhz", real),
+    "fb": Column(GpuMemory, "used_bytes", size),
+    "bar1": Column(GpuMemory, "bar1_used_bytes", size),
+    "rxpci": Column(GpuPcieLink, "receive_bytes_per_second", megabyte_rate),
+    "txpci": Column(GpuPcieLink, "transmit_bytes_per_second", megabyte_rate),
 }
+"""Title of a column to what it fills."""
 _TITLES = re.compile(r"^\s*#\s*(?:Date\s+Time\s+|Time\s+)?gpu\s+(?!pid\b)(\S.*)$", re.IGNORECASE)
 _INDEX = re.compile(r"^[0-9]{1,4}$")
 
@@ -60,16 +56,16 @@ class NvidiaSmiDmon(BlockCollector):
     @classmethod
     def opens(cls, text: str) -> bool:
         """Titles of columns."""
-        return bool(_titles(text))
+        return bool(dmon_titles(text))
 
     @classmethod
     def parse(cls, block: Block) -> Parsed:
-        """Medians of every GPU."""
+        """Medians of every GPU, and the values over time."""
         parsed = Parsed()
         titles: Sequence[str] = ()
         gpus: dict[int, Reading] = {}
         for line in block.lines:
-            titles = _titles(line.text) or titles
+            titles = dmon_titles(line.text) or titles
             cells = line.text.split()
             if len(cells) != len(titles) or "gpu" not in titles:
                 continue
@@ -78,19 +74,22 @@ class NvidiaSmiDmon(BlockCollector):
                 continue
             reading = gpus.setdefault(int(row["gpu"]), Reading())
             for title, cell in row.items():
-                if column := _COLUMNS.get(title):
+                if column := DMON_COLUMNS.get(title):
                     value = Missing.NOT_APPLICABLE if cell == "-" else read(cell, column.convert)
                     reading.put(column.kind, column.name, value, line.number)
         for index, reading in gpus.items():
             parsed.facts += reading.facts(block.subject().model_copy(update={"gpu_index": index}), block)
         if not parsed.facts:
             parsed.problems += nothing_found(block, "no line of values under the titles")
+        layout = dmon_layout(titles, DMON_COLUMNS, block.command)
+        if layout is not None:
+            parsed.series += block_series(block, layout, block.lines)
         return parsed
 
 
-def _titles(text: str) -> list[str]:
+def dmon_titles(text: str) -> list[str]:
     """Titles of columns in lower case; none where the line is none of dmon's."""
     if not _TITLES.match(text):
         return []
     titles = text.replace("#", " ").lower().split()
-    return titles if _COLUMNS.keys() & set(titles) else []
+    return titles if DMON_COLUMNS.keys() & set(titles) else []

@@ -32,6 +32,7 @@ from collectors.nvidia_smi_columns import (
 )
 from collectors.nvidia_smi_facts import driver_fact, fabric_degraded, inventory_facts, nothing_found
 from collectors.nvidia_smi_guess import guess_columns
+from collectors.nvidia_smi_layouts import block_series, query_layout
 from collectors.nvidia_smi_reading import Reading
 from collectors.nvidia_smi_values import absence, integer, uuid, version
 from diagnose.facts import Fact, Missing, Subject, normalise_bus_id
@@ -75,7 +76,7 @@ class NvidiaSmiQuery(BlockCollector):
     @classmethod
     def resembles(cls, lines: Sequence[str]) -> float:
         """Rows of one length whose columns can be told by their values."""
-        rows = [_split(line) for line in lines]
+        rows = [split_row(line) for line in lines]
         width = max((len(row) for row in rows), default=0)
         fitting = [row for row in rows if len(row) == width]
         if width < 2 or len(fitting) * 2 < len(rows) or guess_columns(fitting) is None:
@@ -92,7 +93,7 @@ class NvidiaSmiQuery(BlockCollector):
             return parsed
         rows: list[tuple[Line, dict[str, str]]] = []
         for line in lines:
-            cells = _split(line.text)
+            cells = split_row(line.text)
             if len(cells) == len(names):
                 rows.append((line, _by_name(names, cells)))
             elif len(cells) > 1 and _ROW_BEGINNING.match(cells[0]):
@@ -106,12 +107,15 @@ class NvidiaSmiQuery(BlockCollector):
             parsed.problems.append(f"line {rows[0][0].number}: the rows do not say which GPUs they are of")
         else:
             parsed.facts += _gpu_facts(rows, block)
+            layout = query_layout(names, _titles_of(block) or names)
+            if layout is not None:
+                parsed.series += block_series(block, layout, [line for line, _ in rows])
         return parsed
 
 
 def header(text: str) -> list[str] | None:
     """Names of the columns where a line is a header: known ones, and one at least that only nvidia-smi has."""
-    titles = _split(text)
+    titles = split_row(text)
     if not all(map(_TITLE.match, titles)) or (len(titles) < 2 and "[" not in text):
         return None
     names = [column_name(title) for title in titles]
@@ -120,7 +124,7 @@ def header(text: str) -> list[str] | None:
     return names if enough and not COMMON.issuperset(known) else None
 
 
-def _split(text: str) -> list[str]:
+def split_row(text: str) -> list[str]:
     """Cells of a row; nvidia-smi quotes nothing, and has some 200 columns."""
     return [cell.strip() for cell in text.split(",", maxsplit=_MOST_COLUMNS)]
 
@@ -140,10 +144,15 @@ def _columns_of(block: Block) -> tuple[list[str] | None, Sequence[Line]]:
             return names, block.lines[position + 1 :]
     if asked := _COMMAND.search(block.command or ""):
         return [column_name(name) for name in asked[1].split(",")], block.lines
-    rows = [_split(line.text) for line in block.lines if line.text.strip()]
+    rows = [split_row(line.text) for line in block.lines if line.text.strip()]
     width = max(map(len, rows), default=0)
     fitting = [row for row in rows if len(row) == width]
     return (guess_columns(fitting) if width > 1 else None), block.lines
+
+
+def _titles_of(block: Block) -> list[str]:
+    """Titles with units, where there is a header."""
+    return next((split_row(line.text) for line in block.lines if header(line.text)), [])
 
 
 def _subject(row: dict[str, str], base: Subject) -> Subject:

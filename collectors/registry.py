@@ -56,6 +56,7 @@ from collectors.nvbandwidth import Nvbandwidth, NvbandwidthJson
 from collectors.nvidia_smi_dmon import NvidiaSmiDmon
 from collectors.nvidia_smi_errors import NvidiaSmiErrors
 from collectors.nvidia_smi_list import NvidiaSmiList, NvidiaSmiVersion
+from collectors.nvidia_smi_loop import NvidiaSmiDmonFile, NvidiaSmiQueryFile
 from collectors.nvidia_smi_nvlink import NvidiaSmiNvlink
 from collectors.nvidia_smi_pmon import NvidiaSmiPmon
 from collectors.nvidia_smi_q import NvidiaSmiQ
@@ -220,4 +221,10 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     ServingLog,
 )
 
-FILE_COLLECTORS: tuple[type[FileCollector], ...] = (KubectlJsonFile, KinetoTrace, RequestTable)
+FILE_COLLECTORS: tuple[type[FileCollector], ...] = (
+    KubectlJsonFile,
+    KinetoTrace,
+    RequestTable,
+    NvidiaSmiQueryFile,
+    NvidiaSmiDmonFile,
+)
