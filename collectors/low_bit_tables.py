@@ -34,7 +34,7 @@ class ZeroPointTable(BlockCollector):
     """One fact for each tensor."""
 
     kind: ClassVar[str] = "zero-point-table"
-    literals: ClassVar[tuple[bytes, ...]] = (b"zero", b"Zero", b"zp")
+    literals: ClassVar[tuple[bytes, ...]] = (b"zero", b"Zero", b"zp,", b",zp")
     reopens: ClassVar[bool] = False
 
     @classmethod
@@ -78,7 +78,16 @@ class PrecisionThroughputTable(BlockCollector):
     """Rates of one measurement in several number formats."""
 
     kind: ClassVar[str] = "precision-throughput-table"
-    literals: ClassVar[tuple[bytes, ...]] = (b"flops", b"FLOPS", b"TOPS", b"tops", b"hroughput", b"per_s", b"/s")
+    literals: ClassVar[tuple[bytes, ...]] = (
+        b"flops",
+        b"FLOPS",
+        b"TOPS,",
+        b"tops,",
+        b"hroughput",
+        b"tokens",
+        b"tok/s",
+        b"req/s",
+    )
     reopens: ClassVar[bool] = False
 
     @classmethod

@@ -55,8 +55,7 @@ class ScoreTable(BlockCollector):
 
     kind: ClassVar[str] = "score-table"
     literals: ClassVar[tuple[bytes, ...]] = (
-        b"dtype", b"recision", b"quant", b"format", b"scheme", b"model", b"variant", b"config", b"phase", b"part",
-        b"run,", b"Model", b"checkpoint",
+        b"ccuracy", b"passed", b"score", b"xact", b"erplexity", b"ppl", b"pass@1", b"orrect", b"acc,", b"solved",
     )  # fmt: skip
     reopens: ClassVar[bool] = False
 
