@@ -32,6 +32,8 @@ class Hypothesis:
     """As `weight-reading` says."""
     says: str
     reading: Reading
+    block: tuple[int, int] | None = None
+    """Rows and columns that share a scale by this reading, where it says so."""
 
 
 def hypotheses(encoded: Encoded, others: Sequence[Encoded] = (), head_rows: int = 0) -> Iterator[Hypothesis]:
@@ -83,9 +85,13 @@ def _scales(encoded: Encoded) -> Iterator[Hypothesis]:
     yield Hypothesis("scale-reciprocal", "scale", "the scales are reciprocals", Reading(scale_use="divide"))
     yield Hypothesis("scale-ignored", "scale", "the scales do not apply", Reading(scale_use="ignore"))
     if grid == (high, 1) and high == wide:
-        yield Hypothesis("scale-axis", "scale", "scales lie along the input axis", Reading(scale_index="other-axis"))
+        yield Hypothesis(
+            "scale-axis", "scale", "scales lie along the input axis", Reading(scale_index="other-axis"), (0, 1)
+        )
     if grid[0] == high and grid[1] > 1 and wide % grid[1] == 0 and high % (wide // grid[1]) == 0:
-        yield Hypothesis("scale-axis", "scale", "groups run along the output axis", Reading(scale_index="other-axis"))
+        yield Hypothesis(
+            "scale-axis", "scale", "groups run along the output axis", Reading(scale_index="other-axis"), (0, 1)
+        )
     if grid[0] == grid[1] > 1:
         how = Reading(scale_index="other-axis-of-blocks")
         yield Hypothesis("scale-axis", "scale", "the grid of scales is transposed", how)

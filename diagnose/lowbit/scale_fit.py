@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from diagnose.lowbit.tensors import Floats
 
 _LEAST_VALUES = 16
 """A fitted scale for fewer values would explain noise."""
-_EQUAL = 0.02
+_EQUAL, _MOST = 0.02, 0.9
 _PARTS = (2, 4, 8)
 _ROUNDS = 4
 
@@ -24,8 +23,9 @@ _ROUNDS = 4
 class Fit:
     """What fitted scales reach."""
 
-    smoothed_sqnr_db: float
-    """With a factor for each input and each output."""
+    unsmoothed: Floats
+    """The original with the factor that each of its inputs and outputs has in the checkpoint, as AWQ and SmoothQuant
+    scale them before they quantise."""
     sqnr_db: float | None = None
     """With a factor for each scale of the checkpoint."""
     found: Hypothesis | None = None
@@ -34,9 +34,8 @@ class Fit:
 def fitted(encoded: Encoded, reference: Floats, low: Floats) -> Fit:
     """Least-squares factors for a sample of rows and its reading as said."""
     with np.errstate(all="ignore"):
-        smoothed = sqnr_db(reference, _rank_one(reference, low))
+        smoothed = reference / _rank_one(reference, low)
         ratios, width = _ratios(encoded, reference, low)
-    smoothed = inf if smoothed is None else smoothed
     if ratios is None:
         return Fit(smoothed)
     spread = np.repeat(ratios, width, axis=1)[:, : low.shape[1]]
@@ -45,8 +44,9 @@ def fitted(encoded: Encoded, reference: Floats, low: Floats) -> Fit:
     if not len(usable):
         return Fit(smoothed)
     middle = float(np.median(usable))
-    if float(np.median(np.abs(usable / middle - 1))) < _EQUAL:
-        says = f"all scales are to be multiplied by {middle:.4g}"
+    near = _EQUAL + 0.3 / width**0.5  # a factor that is fitted to few values is uncertain by their errors
+    if float((np.abs(usable / middle - 1) < near).mean()) > _MOST:
+        says = f"all scales are to be multiplied by {middle:.3g}"
         alike = Hypothesis("scale-factor", "scale", says, Reading(scale_factor=middle))
         return Fit(smoothed, sqnr_db(reference, low * np.float32(middle)), alike)
     return Fit(smoothed, reached, _shard(encoded, ratios) or Hypothesis(
@@ -55,15 +55,15 @@ def fitted(encoded: Encoded, reference: Floats, low: Floats) -> Fit:
 
 
 def _rank_one(reference: Floats, low: Floats) -> Floats:
-    """The low values with a factor for each input and each output, fitted in turn."""
+    """What the low values lack: a factor for each input and each output, fitted in turn."""
     rows, columns = np.ones((len(low), 1), np.float32), np.ones((1, low.shape[1]), np.float32)
     for _ in range(_ROUNDS):
         scaled = low * rows
         columns = _factors(reference, scaled, 0)
         scaled = low * columns
         rows = _factors(reference, scaled, 1)
-    fit: Floats = low * rows * columns
-    return fit
+    factors: Floats = rows * columns
+    return np.where(factors != 0, factors, 1)
 
 
 def _factors(reference: Floats, low: Floats, axis: int) -> Floats:

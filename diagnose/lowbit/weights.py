@@ -122,13 +122,20 @@ class WeightCheck:
         if best is not None:
             hypothesis, sqnr = best
             gained = inf if sqnr is None else sqnr - (-inf if measured is None else measured)
-            if reaches(sqnr, expected, margin) and gained >= _LEAST_GAIN_DB:
+            floor = expected
+            if hypothesis.block is not None:
+                # The sample holds only some of the values that share a scale by this reading.
+                floor = expected_sqnr_db(reference, replace(theory, block=hypothesis.block))
+            allowed = margin if hypothesis.block is None else CALIBRATED_MARGIN_DB
+            if reaches(sqnr, floor, allowed) and gained >= _LEAST_GAIN_DB:
                 self._remember(hypothesis)
-                return replace(result, found=hypothesis, found_sqnr_db=sqnr)
+                return replace(result, found=hypothesis, found_sqnr_db=sqnr, expected_sqnr_db=floor)
         if result.at_floor:
             return result
-        scaled = fitted(encoded, reference, trial.read(AS_SAID))
-        if scaled.smoothed_sqnr_db >= expected - margin and smoothed():
+        as_said = trial.read(AS_SAID)
+        scaled = fitted(encoded, reference, as_said)
+        before = scaled.unsmoothed
+        if reaches(sqnr_db(before, as_said), expected_sqnr_db(before, theory), margin) and smoothed():
             return replace(result, note="smoothed")
         if scaled.found is not None and reaches(scaled.sqnr_db, expected, margin):
             return replace(result, found=scaled.found, found_sqnr_db=scaled.sqnr_db)
