@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diagnose.lowbit.encoded import Encoded, Reading
 from diagnose.lowbit.formats import sqnr_db
@@ -14,7 +15,7 @@ from diagnose.lowbit.tensors import Floats
 
 _LEAST_VALUES = 16
 """A fitted scale for fewer values would explain noise."""
-_EQUAL, _MOST = 0.02, 0.9
+_EQUAL, _MOST, _FEW = 0.02, 0.9, 0.3
 _PARTS = (2, 4, 8)
 _ROUNDS = 4
 
@@ -49,7 +50,7 @@ def fitted(encoded: Encoded, reference: Floats, low: Floats) -> Fit:
         says = f"all scales are to be multiplied by {middle:.3g}"
         alike = Hypothesis("scale-factor", "scale", says, Reading(scale_factor=middle))
         return Fit(smoothed, sqnr_db(reference, low * np.float32(middle)), alike)
-    return Fit(smoothed, reached, _shard(encoded, ratios) or Hypothesis(
+    return Fit(smoothed, reached, _shard(encoded, np.abs(ratios - 1) < near) or Hypothesis(
         "scale-values", "scale", "codes are those of this weight and scales are not", Reading()
     ))  # fmt: skip
 
@@ -80,26 +81,25 @@ def _ratios(encoded: Encoded, reference: Floats, low: Floats) -> tuple[Floats | 
     return _factors(reference.reshape(shape), low.reshape(shape), 2)[..., 0], width
 
 
-def _shard(encoded: Encoded, ratios: Floats) -> Hypothesis | None:
+def _shard(encoded: Encoded, fits: NDArray[np.bool_]) -> Hypothesis | None:
     """Whether the scales fit in one part of the outputs or inputs, as a parallel run splits them, and nowhere else."""
-    fits = np.abs(ratios - 1) < 0.1
     place = sample_rows(*encoded.shape) / encoded.shape[0]
     for axis, fit, at in (
         ("outputs", _mostly(fits, 1), place),
-        ("inputs", _mostly(fits, 0), (np.arange(ratios.shape[1]) + 0.5) / ratios.shape[1]),
+        ("inputs", _mostly(fits, 0), (np.arange(fits.shape[1]) + 0.5) / fits.shape[1]),
     ):
         for parts in _PARTS:
             if len(at) < 2 * parts:
                 continue
             for part in range(parts):
                 inside = (at >= part / parts) & (at < (part + 1) / parts)
-                if inside.any() and fit[inside].mean() > 0.9 and fit[~inside].mean() < 0.1:
+                if inside.any() and fit[inside].mean() > _MOST and fit[~inside].mean() < _FEW:
                     says = f"scales fit part {part + 1} of {parts} along the {axis} only: one shard's are used for all"
                     return Hypothesis("scales-of-one-shard", "parallel-scale", says, Reading())
     return None
 
 
-def _mostly(fits: np.ndarray, axis: int) -> np.ndarray:  # type: ignore[type-arg]
+def _mostly(fits: NDArray[np.bool_], axis: int) -> NDArray[np.bool_]:
     """Whether most scales fit, along an axis."""
-    share: np.ndarray = fits.mean(axis=axis) > 0.5  # type: ignore[type-arg]
+    share: NDArray[np.bool_] = fits.mean(axis=axis) > 0.5
     return share
