@@ -32,7 +32,7 @@ _CONCURRENCY = re.compile(r"Maximum concurrency for ([\d,]{1,15}) tokens per req
 _CHUNKED = re.compile(r"Chunked prefill is enabled with max_num_batched_tokens=(\d{1,9})")
 _GRAPH_BATCHES = re.compile(r"\bbs ?=? ?\[(\d[\d, ]{0,4000})\]")
 _VERSION = re.compile(r"\(v?(\d[\w.+-]{0,50})\)|version (\d[\w.+-]{0,50})")
-_SERVED = re.compile(r'"(?:POST|GET) (?P<path>\S{1,200}) HTTP/1\.\d" (?P<status>\d{3})\b')
+_SERVED = re.compile(r'"(?:POST|GET) (?P<path>\S{1,200}) HTTP/1\.1" (?P<status>\d{3})\b')
 _ANSWERS = re.compile(r"/(?:completions|generate|chat|embeddings|responses|infer)\b")
 _OWN = re.compile(
     r"^(?:\([\w =.,-]{1,60}\) ?)?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]+\.py:\d+"
@@ -74,6 +74,8 @@ class ServingLog(LineCollector):
     def feed(self, line: Line, host: str | None) -> bool:
         """Take a line of load, an event, a setting, or any other line of a server that is known."""
         text = line.text
+        if 'HTTP/1.1" ' in text:
+            return self._request(line)
         if item := load_line(text):
             self._host = self._host or host
             self._load(item, line)
@@ -82,8 +84,6 @@ class ServingLog(LineCollector):
         if event := event_line(text):
             self._happen(event, line)
             return setting or self._engine is not None or not event.general
-        if match := _SERVED.search(text):
-            return self._request(match["path"], int(match["status"]), line)
         if setting:
             return True
         if _OWN.match(text) is not None:
@@ -165,13 +165,19 @@ class ServingLog(LineCollector):
             self._general.discard(event.name)
         tally.add(event, time, in_service)
 
-    def _request(self, path: str, status: int, line: Line) -> bool:
-        if self._engine is None or _ANSWERS.search(path) is None:
-            return self._engine is not None
-        if 200 <= status < 300:
-            self._serve(self._time(line.text))
-        elif status in (429, 503):
-            self._happen(Event("queue-full", detail=f"HTTP status {status}"), line)
+    def _request(self, line: Line) -> bool:
+        """A line of the access log, of which there are many: one that tells nothing new is only taken."""
+        if self._engine is None:
+            return False
+        if self._in_service and 'HTTP/1.1" 2' in line.text:
+            return True
+        match = _SERVED.search(line.text)
+        if match is not None and _ANSWERS.search(match["path"]) is not None:
+            status = match["status"]
+            if status[0] == "2":
+                self._serve(self._time(line.text))
+            elif status in ("429", "503"):
+                self._happen(Event("queue-full", detail=f"HTTP status {status}"), line)
         return True
 
     def _setting(self, line: Line) -> bool:

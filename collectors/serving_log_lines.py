@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from collectors.json_text import mapping, real
@@ -26,9 +27,10 @@ _TRT_FIELD = re.compile(
 )
 _TRT_JSON = re.compile(r"\{\"(?:Active Request Count|cpuMemUsage|gpuMemUsage|newActiveRequestsQueueLatencyMS)\":.*\}")
 
-_SHORT = re.compile(r"\b(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\b")
-_LONG = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|\+00:?00)?")
-_DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+_STAMP = re.compile(r"(?:(?<!\d)(\d{4})-)?\b(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|\+00:?00)?")
+_EPOCH = 719_163
+_COMMON_YEAR = 2024
+"""A leap year, so that every day exists."""
 
 LOAD_LITERALS: tuple[bytes, ...] = (
     b"Avg prompt throughput: ", b"Decode batch", b"Prefill batch", b"num_scheduled_requests",
@@ -59,20 +61,28 @@ class Stamp(NamedTuple):
 
 def stamp(text: str) -> Stamp | None:
     """The first time in a line."""
-    if match := _LONG.search(text):
-        year, month, day, hour, minute, second, fraction, zone = match.groups()
-        try:
-            days = datetime(int(year), int(month), int(day)).toordinal() - 719_163
-        except ValueError:
-            return None
-        seconds = days * 86400 + int(hour) * 3600 + int(minute) * 60 + int(second) + float(f"0.{fraction or 0}")
-        return Stamp(seconds, True, zone is not None)
-    if match := _SHORT.search(text):
-        month_, day_, hour_, minute_, second_ = map(int, match.groups())
-        if not 1 <= month_ <= 12:
-            return None
-        return Stamp((_DAYS[month_ - 1] + day_) * 86400.0 + hour_ * 3600 + minute_ * 60 + second_, False, is_utc=False)
-    return None
+    match = _STAMP.search(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    days = _days(year, month, day)
+    if days is None:
+        return None
+    seconds = days * 86400.0 + int(hour) * 3600 + int(minute) * 60 + int(second)
+    if fraction is not None:
+        seconds += float(f"0.{fraction}")
+    return Stamp(seconds, year is not None, zone is not None)
+
+
+@lru_cache(maxsize=4096)
+def _days(year: str | None, month: str, day: str) -> int | None:
+    """Days since 1970, or since the year began; at most a few are asked for."""
+    try:
+        if year is not None:
+            return datetime(int(year), int(month), int(day)).toordinal() - _EPOCH
+        return datetime(_COMMON_YEAR, int(month), int(day)).timetuple().tm_yday
+    except ValueError:
+        return None
 
 
 def load_line(text: str) -> LoadLine | None:
