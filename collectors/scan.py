@@ -36,13 +36,14 @@ def read_inputs(
     progress: Callable[[str], None] | None = None,
     block_collectors: Sequence[type[BlockCollector]] | None = None,
     line_collectors: Sequence[type[LineCollector]] | None = None,
+    more_line_collectors: Sequence[type[LineCollector]] = (),
 ) -> Readings:
     """Facts and reports of all paths in the order given; folders with all below them; `-` is standard input.
 
     Never raises on what it reads: what cannot be read becomes a report. `progress` is told what is being read. Without
-    other word all collectors are asked.
+    other word all collectors are asked, and `more_line_collectors` before them.
     """
-    dispatch = _dispatch(block_collectors, line_collectors)
+    dispatch = _dispatch(block_collectors, line_collectors, more_line_collectors)
     readings = Readings()
     for found in walk(paths):
         if isinstance(found, InputReport):
@@ -69,7 +70,9 @@ def scan_file(
 
 
 def _dispatch(
-    block_collectors: Sequence[type[BlockCollector]] | None, line_collectors: Sequence[type[LineCollector]] | None
+    block_collectors: Sequence[type[BlockCollector]] | None,
+    line_collectors: Sequence[type[LineCollector]] | None,
+    more_line_collectors: Sequence[type[LineCollector]] = (),
 ) -> Dispatch:
     # Importing all collectors takes longer than a quick check may, which names the few that it needs.
     if block_collectors is None or line_collectors is None:
@@ -78,7 +81,7 @@ def _dispatch(
         all_are_asked = block_collectors is None and line_collectors is None
         return Dispatch(
             BLOCK_COLLECTORS if block_collectors is None else block_collectors,
-            LINE_COLLECTORS if line_collectors is None else line_collectors,
+            (*more_line_collectors, *(LINE_COLLECTORS if line_collectors is None else line_collectors)),
             FILE_COLLECTORS if all_are_asked else (),
         )
     return Dispatch(block_collectors, line_collectors)

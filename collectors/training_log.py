@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -82,6 +82,9 @@ class TrainingLog(LineCollector):
         b"'train_runtime'",
     )
 
+    read_record: ClassVar[Callable[[str], Record | None]] = staticmethod(record)
+    """What a line says of a step."""
+
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._layout: dict[str, int] = {}
@@ -93,7 +96,7 @@ class TrainingLog(LineCollector):
 
     def feed(self, line: Line, host: str | None) -> bool:
         """Take a record, a line of the arguments, or timers that belong to a record."""
-        if item := record(line.text):
+        if item := self.read_record(line.text):
             return self._take(item, line, host)
         if pairs := dict(arguments(line.text)):
             self._layout.update(pairs)

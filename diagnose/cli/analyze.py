@@ -12,6 +12,7 @@ import click
 from diagnose.cli.durations import duration as duration_type
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
 from diagnose.cli.output import standard_output
+from diagnose.cli.question import Question
 
 if TYPE_CHECKING:
     from diagnose.cli.inputs import Analysis
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show at most N causes. [default: 5 as text]")
 @click.option("--live", is_flag=True, help="Read this machine, beside PATHS if there are any.")
 @click.option("--duration", type=duration_type, default="1s", show_default=True, help="With --live: how long to watch.")
+@click.option(
+    "--pattern",
+    metavar="REGEX",
+    help="Lines of a training log of an own format, e.g. 'step (?P<step>\\d+) took (?P<ms>[\\d.]+) ms'.",
+)
 @click.option("--explain", "explained", metavar="CAUSE", help="Take this cause's probability apart.")
 def analyze(
     paths: tuple[str, ...],
@@ -42,6 +48,7 @@ def analyze(
     top: int | None,
     live: bool,
     duration: float,
+    pattern: str | None,
     explained: str | None,
 ) -> ExitCode:
     """Rank the causes that files, folders, archives, standard input (-), or this machine (--live) speak for.
@@ -54,11 +61,12 @@ def analyze(
         from diagnose.cli.explain import explain_cause
 
         with _recording(live, duration) as recording:
-            return explain_cause(explained, paths, symptoms, host, style, fail_on, recording)
+            question = Question(paths, symptoms, host, recording, pattern)
+            return explain_cause(explained, question, style, fail_on)
     from diagnose.cli.inputs import run_analysis
 
     with _recording(live, duration) as recording:
-        return _report(run_analysis(paths, symptoms, host, recording), style, fail_on, top)
+        return _report(run_analysis(Question(paths, symptoms, host, recording, pattern)), style, fail_on, top)
 
 
 def _recording(live: bool, duration: float) -> AbstractContextManager[Path | None]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 import click
 
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
 from diagnose.cli.output import remark, standard_output
+from diagnose.cli.question import Question
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,18 +36,10 @@ def explain(
 
     Without PATHs it shows what would speak for and against the cause.
     """
-    return explain_cause(cause, paths, symptoms, host, style, fail_on)
+    return explain_cause(cause, Question(paths, symptoms, host), style, fail_on)
 
 
-def explain_cause(
-    cause_id: str,
-    paths: tuple[str, ...],
-    symptoms: tuple[str, ...],
-    host: str | None,
-    style: Literal["text", "json"],
-    fail_on: str,
-    live: Path | None = None,
-) -> ExitCode:
+def explain_cause(cause_id: str, question: Question, style: Literal["text", "json"], fail_on: str) -> ExitCode:
     """Explain a cause on inputs, of which a fresh recording may be one, or as the rules have it."""
     from diagnose.knowledge.expression import suggestion
     from diagnose.knowledge.loader import load_knowledge
@@ -57,7 +49,7 @@ def explain_cause(
     if cause_id not in knowledge.causes:
         raise click.UsageError(f"no cause is called {cause_id!r}{suggestion(cause_id, dict(knowledge.causes))}")
     known = knowledge.causes[cause_id]
-    if not paths and live is None:
+    if question.empty:
         if style == "json":
             raise click.UsageError("--format json takes a probability apart: name inputs too")
         with standard_output() as stream:
@@ -68,7 +60,7 @@ def explain_cause(
     from diagnose.report.as_json import write_model
     from diagnose.report.build import report_cause
 
-    analysis = run_analysis(paths, symptoms, host, live)
+    analysis = run_analysis(question)
     for path, detail in analysis.unreadable():
         remark(f"{path}: {detail}")
     diagnosis = analysis.diagnosis

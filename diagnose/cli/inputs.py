@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
+from collectors.base import LineCollector
 from collectors.inputs import InputReport, Readings, Status
 from collectors.resolve import resolve_readings
 from collectors.scan import read_inputs
 from diagnose.cli.progress import Progress
+from diagnose.cli.question import Question
 from diagnose.cli.symptoms import check_symptoms
 from diagnose.engine.session import SessionRunner
 from diagnose.facts import Fact
@@ -55,33 +56,46 @@ class Analysis:
         return unread or bool(self.diagnosis.problems)
 
 
-def run_analysis(paths: Sequence[str], symptoms: Sequence[str], host: str | None, live: Path | None = None) -> Analysis:
-    """Read the inputs and diagnose them; `live` is the folder of a recording that was made just now.
+def run_analysis(question: Question) -> Analysis:
+    """Read the inputs and diagnose them.
 
-    Raises UsageError for a symptom that does not exist or no input at all.
+    Raises UsageError for a symptom that does not exist, a pattern that cannot be used, or no input at all.
     """
-    if not paths and live is None:
+    host = question.host
+    if question.empty:
         raise click.UsageError("name files or folders to analyse, or `-` to read standard input")
     knowledge = load_knowledge()
-    check_symptoms(symptoms, knowledge)
+    check_symptoms(question.symptoms, knowledge)
     with Progress(sys.stderr) as progress:
-        readings = _read(paths, live, progress)
-        readings = resolve_readings(readings)
+        readings = resolve_readings(_read(question, progress))
         facts, series = readings.facts, readings.series
         if host is not None:
             facts = of_host(facts, host)
             series = [item for item in series if item.subject.host in (host, None)]
         progress("ranking causes")
-        diagnosis = diagnose(SessionRunner(knowledge), facts, [*symptoms, *reported_symptoms(facts, knowledge)], series)
-    return Analysis(knowledge, readings.inputs, diagnosis, paths, simulations(facts))
+        symptoms = [*question.symptoms, *reported_symptoms(facts, knowledge)]
+        diagnosis = diagnose(SessionRunner(knowledge), facts, symptoms, series)
+    return Analysis(knowledge, readings.inputs, diagnosis, question.paths, simulations(facts))
 
 
-def _read(paths: Sequence[str], live: Path | None, progress: Progress) -> Readings:
-    if live is None:
-        return read_inputs(paths, progress=progress)
+def _read(question: Question, progress: Progress) -> Readings:
+    more = [training_log(question.pattern)] if question.pattern is not None else []
+    if question.live is None:
+        return read_inputs(question.paths, progress=progress, more_line_collectors=more)
     from diagnose.intake.recordings import renamed
 
-    return renamed(read_inputs([*paths, str(live)], progress=progress), live)
+    paths = [*question.paths, str(question.live)]
+    return renamed(read_inputs(paths, progress=progress, more_line_collectors=more), question.live)
+
+
+def training_log(pattern: str) -> type[LineCollector]:
+    """The collector of a training log of an own format. Raises UsageError."""
+    from collectors.training_pattern import PatternError, training_pattern
+
+    try:
+        return training_pattern(pattern)
+    except PatternError as error:
+        raise click.UsageError(f"--pattern: {error}") from None
 
 
 def of_host(facts: Sequence[Fact], host: str) -> list[Fact]:

@@ -1,0 +1,128 @@
+"""Training logs of an own format, told by a pattern: `step (?P<step>\\d+) .* took (?P<ms>[\\d.]+) ms`.
+
+The pattern is a regular expression whose groups say what they hold: one of `seconds`, `ms`, `us`, `samples_per_second`,
+`tokens_per_second`, `steps_per_second`, and where the line tells them `step`, `global_batch` and `tflops`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from collectors.training_log import TrainingLog
+from collectors.training_records import Record, number
+
+_SECONDS: Mapping[str, float] = {"seconds": 1.0, "ms": 1e-3, "us": 1e-6}
+_RATES = ("samples_per_second", "tokens_per_second", "steps_per_second")
+_OTHERS = ("step", "global_batch", "tflops")
+_SHORTEST_LITERAL = 3
+_ESCAPE = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|\d+|.)", re.DOTALL)
+_META = frozenset(".^$*+?{}[]\\|()")
+
+
+class PatternError(ValueError):
+    """A pattern that cannot be used; the message says why and what would do."""
+
+
+def training_pattern(text: str) -> type[TrainingLog]:
+    """A collector of the lines that the pattern matches. Raises PatternError."""
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise PatternError(f"the pattern is no regular expression: {error}") from None
+    if pattern.flags & (re.IGNORECASE | re.VERBOSE):
+        raise PatternError("the pattern may set neither (?i) nor (?x): its lines are found by fixed text")
+    names = set(pattern.groupindex)
+    known = {*_SECONDS, *_RATES, *_OTHERS}
+    if unknown := names - known:
+        raise PatternError(f"the pattern names a group `{min(unknown)}`; there are: {', '.join(sorted(known))}")
+    if not names & {*_SECONDS, *_RATES}:
+        cost = ", ".join((*_SECONDS, *_RATES))
+        raise PatternError(f"the pattern must name a group that holds a time or a rate, as in (?P<ms>...): {cost}")
+    literal = longest_literal(text)
+    if len(literal) < _SHORTEST_LITERAL:
+        raise PatternError(
+            f"the pattern must hold at least {_SHORTEST_LITERAL} characters of fixed text, by which its lines are found"
+        )
+
+    class PatternLog(TrainingLog):
+        kind: ClassVar[str] = "training-log-by-pattern"
+        literals: ClassVar[tuple[bytes, ...]] = (literal.encode(),)
+        read_record: ClassVar[Callable[[str], Record | None]] = staticmethod(lambda line: _record(pattern, line))
+
+    return PatternLog
+
+
+def _record(pattern: re.Pattern[str], line: str) -> Record | None:
+    match = pattern.search(line)
+    if match is None:
+        return None
+    values: dict[str, float] = {}
+    for name, text in match.groupdict().items():
+        try:
+            values[name] = number(text) if text is not None else 0.0
+        except ValueError:
+            return None
+    seconds = next((values[name] * scale for name, scale in _SECONDS.items() if values.get(name)), None)
+    if seconds is None and values.get("steps_per_second"):
+        seconds = 1 / values["steps_per_second"]
+    return Record(
+        "other",
+        step=int(values["step"]) if "step" in values else None,
+        seconds=seconds,
+        samples_per_second=values.get("samples_per_second") or None,
+        units_per_second=values.get("tokens_per_second") or None,
+        tflops=values.get("tflops") or None,
+        global_batch=int(values["global_batch"]) if values.get("global_batch") else None,
+    )
+
+
+def longest_literal(pattern: str) -> str:
+    """The longest piece of a pattern that every line it matches must hold as it stands.
+
+    Only text outside of groups, classes and alternatives counts, and no character that a quantifier may take away.
+    """
+    pieces: list[str] = [""]
+    depth = 0
+    at = 0
+    while at < len(pattern):
+        character = pattern[at]
+        if character == "\\":
+            escape = _ESCAPE.match(pattern, at)
+            text = escape.group() if escape else "\\"
+            fixed = text[1] if len(text) == 2 and not text[1].isalnum() else None
+            at += len(text) - 1
+        elif character == "[":
+            at = _end_of_class(pattern, at)
+            fixed = None
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+            fixed = None
+        elif character == "|" and depth == 0:
+            return ""
+        else:
+            fixed = None if character in _META else character
+        optional = pattern[at + 1 : at + 2] in ("*", "?", "{")
+        if fixed is None or depth or optional:
+            pieces.append("")
+        else:
+            pieces[-1] += fixed
+            if pattern[at + 1 : at + 2] == "+":
+                pieces.append("")
+        if character == "{":
+            at = max(at, pattern.find("}", at))
+        at += 1
+    return max(pieces, key=len)
+
+
+def _end_of_class(pattern: str, at: int) -> int:
+    """Place of the bracket that closes the class that begins at `at`."""
+    end = at + 1
+    if pattern[end : end + 1] == "^":
+        end += 1
+    if pattern[end : end + 1] == "]":
+        end += 1
+    while end < len(pattern) and pattern[end] != "]":
+        end += 2 if pattern[end] == "\\" else 1
+    return end
