@@ -24,12 +24,6 @@ LATER: dict[str, str] = {
     "jitter-normal-chunked-prefill": "serving benchmark",
     "jitter-overload-queueing": "serving benchmark",
     "jitter-prefill-starves-decode": "serving log",
-    "lowbit-fp16-block-sum-overflow-nan": "perplexity log",
-    "lowbit-fp8-kv-scales-not-delivered": "evaluation results",
-    "lowbit-fp8-scale-wrong-reference-std": "weight scales",
-    "lowbit-gptq-v2-zeros-read-as-v1": "quantisation config",
-    "lowbit-normal-fp8-kv-uncalibrated-tie": "evaluation results",
-    "lowbit-normal-kld-awq-nvfp4": "divergence statistics",
 }
 """Cases whose telling input is of a format that is not read yet, with that format."""
 
