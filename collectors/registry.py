@@ -6,6 +6,7 @@ from collectors.amd_smi import AmdSmiJson
 from collectors.bandwidth_test import BandwidthTest
 from collectors.base import BlockCollector, FileCollector, LineCollector
 from collectors.benchmark_console import BenchmarkConsole
+from collectors.benchmark_json import BenchmarkJson
 from collectors.dcgm_field_list import DcgmFieldList
 from collectors.dcgm_log import DcgmLog
 from collectors.dcgmi_diag import DcgmiDiag
@@ -93,6 +94,7 @@ from collectors.scaling_table import ScalingTable
 from collectors.score_table import ScoreTable
 from collectors.serving_arguments import ServingArguments
 from collectors.serving_log import ServingLog
+from collectors.serving_table import ServingTable
 from collectors.slurm_jobs import SlurmJobs
 from collectors.slurm_records import SlurmJobRecords, SlurmNodeRecords
 from collectors.slurm_topology import SlurmJobNodes, SlurmTopology
@@ -203,6 +205,7 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     RunOutputs,
     BenchmarkConsole,
     InferencePerfReport,
+    ServingTable,
 )
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
@@ -224,6 +227,7 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
 FILE_COLLECTORS: tuple[type[FileCollector], ...] = (
     KubectlJsonFile,
     KinetoTrace,
+    BenchmarkJson,
     RequestTable,
     NvidiaSmiQueryFile,
     NvidiaSmiDmonFile,

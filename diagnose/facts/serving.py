@@ -100,7 +100,7 @@ class ServingEvent(Fact):
         "`autotune`, `garbage-collection`, `weights-loading`, `start`, `profiling`, `slow-peer`, `cache-reset` or "
         "`out-of-memory`"
     )
-    origin: str = required("`log` or `metrics`")
+    origin: str = required("`log`, `metrics`, or `table`: what somebody wrote down")
     engine: str | None = optional("As in serving-engine")
     count: int = required("Occurrences: lines, or growth of a counter; requests for preemption and retraction")
     counter_total: int | None = optional("Last value of the server's own counter, where it tells one")

@@ -108,7 +108,7 @@ def test_network_and_memory_of_node_exporter() -> None:
 
 def test_help_of_these_exporters_opens_and_others_does_not() -> None:
     assert opened(PrometheusText, DCGM)[0] == DCGM.splitlines()[0]
-    assert opened(PrometheusText, "# HELP vllm:num_requests_running Running\n") == []
+    assert opened(PrometheusText, "# HELP http_requests_total Requests\n") == []
 
 
 def test_samples_alone_are_recognised() -> None:
