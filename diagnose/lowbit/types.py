@@ -60,6 +60,6 @@ ONNX: Mapping[int, np.dtype[Any]] = MappingProxyType(
 """`TensorProto.DataType` of ONNX."""
 
 
-def is_float(kind: str) -> bool:
-    """Whether a type's name is that of a floating-point type."""
-    return kind.startswith(("float", "bfloat"))
+def is_number(kind: str) -> bool:
+    """Whether a stored type holds single numbers."""
+    return kind.startswith(("float", "bfloat", "int", "uint"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, log10
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from diagnose.lowbit.codes import Indices
 from diagnose.lowbit.encoded import AS_SAID, Encoded, Reading
 from diagnose.lowbit.formats import Scheme, expected_sqnr_db, quantised, sqnr_db
 from diagnose.lowbit.hypotheses import Hypothesis, hypotheses
+from diagnose.lowbit.metrics import Metrics, compare
 from diagnose.lowbit.sampling import FEWEST_ROWS, sample_rows
 from diagnose.lowbit.scale_fit import fitted
 from diagnose.lowbit.tensors import Floats, Tensor, as_floats
 
-_SCREEN_ELEMENTS = 1 << 14
+_SCREEN_ELEMENTS, _PIECE_ELEMENTS = 1 << 14, 1 << 20
 FLOOR_MARGIN_DB = 3.0
 """So close to the theory a weight is at its floor: scales may be optimised or rounded."""
 CALIBRATED_MARGIN_DB = 6.0
@@ -69,6 +70,8 @@ class WeightResult:
     sqnr_db: float | None
     expected_sqnr_db: float | None
     margin_db: float
+    metrics: Metrics
+    """Of the sample, read as said."""
     found: Hypothesis | None = None
     found_sqnr_db: float | None = None
     note: str | None = None
@@ -88,7 +91,7 @@ def reaches(sqnr: float | None, expected: float | None, margin: float) -> bool:
     return sqnr is None or (expected is not None and sqnr >= expected - margin)
 
 
-class WeightCheck:
+class Examiner:
     """Examines the weights of a checkpoint one by one; remembers which readings explained others before."""
 
     def __init__(self, head_rows: int = 0) -> None:
@@ -107,14 +110,16 @@ class WeightCheck:
         reference = original.rows(outputs)
         inputs = np.arange(encoded.shape[1])
         trial = _Trial(encoded, reference, outputs, inputs)
-        measured = trial.sqnr(AS_SAID)
+        as_said = trial.read(AS_SAID)
+        metrics = compare(reference, as_said)
+        measured = metrics.sqnr_db if not metrics.nan_count + metrics.inf_count else -inf
         theory = encoded.theory
         expected = _expected(theory, reference, original)
         margin = CALIBRATED_MARGIN_DB if theory.format.dtype is None and theory.format.bits <= 4 else FLOOR_MARGIN_DB
         finer, gain = _finer(theory, reference, expected)
         result = WeightResult(
             encoded.name, encoded.scheme, theory.format.name, theory.granularity, reference.size,
-            measured, expected, margin, finer=finer, finer_gain_db=gain,
+            measured, expected, margin, metrics, finer=finer, finer_gain_db=gain,
         )  # fmt: skip
         if reaches(measured, expected, _SUSPICIOUS_DB) or expected is None:
             return result
@@ -132,7 +137,6 @@ class WeightCheck:
                 return replace(result, found=hypothesis, found_sqnr_db=sqnr, expected_sqnr_db=floor)
         if result.at_floor:
             return result
-        as_said = trial.read(AS_SAID)
         scaled = fitted(encoded, reference, as_said)
         before = scaled.unsmoothed
         if reaches(sqnr_db(before, as_said), expected_sqnr_db(before, theory), margin) and smoothed():
@@ -223,3 +227,20 @@ def _finer(theory: Scheme, reference: Floats, expected: float | None) -> tuple[s
         return None, 0.0
     better = expected_sqnr_db(reference, finer)
     return finer.granularity, 0.0 if better is None else better - expected
+
+
+def sqnr_of_all(encoded: Encoded, original: Original, reading: Reading = AS_SAID) -> float | None:
+    """SQNR over every element, row by row in pieces."""
+    high, wide = encoded.shape
+    inputs = np.arange(wide)[None, :]
+    step = max(_PIECE_ELEMENTS // max(wide, 1), 1)
+    signal = noise = 0.0
+    for first in range(0, high, step):
+        outputs = np.arange(first, min(first + step, high))
+        reference = original.rows(outputs)
+        error = encoded.read(outputs[:, None], inputs, reading) - reference
+        signal += float(np.vdot(reference, reference))
+        noise += float(np.vdot(error, error))
+    if noise == 0.0:
+        return None
+    return 10 * log10(signal / noise) if signal > 0.0 and noise < inf else -inf

@@ -11,7 +11,7 @@ import pytest
 from diagnose.lowbit.checkpoint import Checkpoint, open_checkpoint
 from diagnose.lowbit.readers.open import open_tensors
 from diagnose.lowbit.tensors import TensorSet
-from diagnose.lowbit.weights import Original, WeightCheck, WeightResult
+from diagnose.lowbit.weights import Examiner, Original, WeightResult
 from tests.lowbit import checkpoints as made
 from tests.lowbit.checkpoints import Array
 
@@ -49,7 +49,7 @@ def reference(folder: Path, weights: Tensors = ORIGINAL) -> TensorSet:
 
 
 def examined(checkpoint: Checkpoint, originals: TensorSet) -> Iterator[WeightResult]:
-    check = WeightCheck()
+    check = Examiner()
     for name, encoded in checkpoint.encoded.items():
         others = [other for key, other in checkpoint.encoded.items() if key != name and key[-20:] == name[-20:]]
         yield check.examine(encoded, Original([originals[name]], encoded.shape), others)
@@ -263,5 +263,5 @@ def test_input_channels_that_the_layer_before_makes_up_for_are_no_fault(tmp_path
     name = "model.layers.0.self_attn.q_proj.weight"
     encoded, original = checkpoint.encoded[name], Original([originals[name]], (256, 256))
 
-    assert WeightCheck().examine(encoded, original, smoothed=lambda: True).note == "smoothed"
-    assert not WeightCheck().examine(encoded, original, smoothed=lambda: False).at_floor
+    assert Examiner().examine(encoded, original, smoothed=lambda: True).note == "smoothed"
+    assert not Examiner().examine(encoded, original, smoothed=lambda: False).at_floor
