@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _NANOSECOND_STAMPS = 1e17
 """Microseconds since 1970 reach this in the year 5138; some versions wrote nanoseconds."""
+_LARGEST = 10**19
 _INTEGER = 1 << 31
 
 
@@ -67,6 +68,7 @@ class Columns:
         self.events = 0
         self.rows = 0
         self.python_stacks = False
+        self._base: float | None = None
         self.first = math.inf
         self.last = -math.inf
         self._unit_seconds = 1e-6
@@ -104,9 +106,15 @@ class Columns:
         name = event.get("name")
         if known is None or not isinstance(name, str):
             return
-        start, duration = _number(event.get("ts")), _number(event.get("dur"))
-        if start is None or duration is None or duration < 0:
+        stamp, duration = _number(event.get("ts")), _number(event.get("dur"))
+        if stamp is None or duration is None or duration < 0:
             return
+        # Stamps since 1970 have too many digits for a float, and whole ones keep all of them until here.
+        if self._base is None:
+            self._base = stamp
+            if stamp > _NANOSECOND_STAMPS:
+                self._unit_seconds = 1e-9
+        start = float(stamp - self._base)
         arguments = event.get("args")
         if not isinstance(arguments, dict):
             arguments = {}
@@ -115,10 +123,7 @@ class Columns:
             if not fetches_batch(name):
                 return
         self.rows += 1
-        if start < self.first:
-            self.first = start
-            if start > _NANOSECOND_STAMPS:
-                self._unit_seconds = 1e-9
+        self.first = min(self.first, start)
         self.last = max(self.last, start + duration)
         if known is Category.KERNEL or known is Category.COPY:
             self._take_gpu(name, start, duration, arguments, known, event)
@@ -241,14 +246,16 @@ def _integers(column: array[int]) -> NDArray[np.int32]:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number; old versions wrote some as text."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    """A finite number, whole ones as they are; old versions wrote some as text."""
+    if type(value) is int:
+        return value if abs(value) < _LARGEST else None
+    if not isinstance(value, float | str):
         return None
     try:
         number = float(value)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
-    return number if math.isfinite(number) and abs(number) < 1e19 else None
+    return number if abs(number) < _LARGEST else None
 
 
 def _integer(value: Any, limit: int = _INTEGER) -> int:

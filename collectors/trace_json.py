@@ -61,7 +61,7 @@ class TraceJson:
             elif first == "{":
                 yield from self._object()
             else:
-                self.damaged += 1
+                raise _DamageError if first else _CutError
         except _CutError:
             self.cut = True
         except _DamageError:

@@ -58,7 +58,8 @@ class _Comparison:
 
     def fact(self) -> TraceRanks:
         exchanges, waits = self._intervals()
-        waiting = [measure(wait) / device.window_seconds for device, wait in zip(self.job, waits, strict=True)]
+        waiting = [device.ratio(wait) for device, wait in zip(self.job, waits, strict=True)]
+        lost = self._exposed(waits)
         transfer = [device.ratio(exchange) for device, exchange in zip(self.job, exchanges, strict=True)]
         computing = [measure(device.compute) for device in self.job]
         sources = tuple(device.trace.sources[0] for device in self.job)
@@ -66,19 +67,20 @@ class _Comparison:
             "ranks": len(self.job),
             "matched_collectives": sum(item.duration.shape[1] for item in self.matched),
             "wait_ratio": float(np.mean(waiting)),
-            "exposed_wait_ratio": self._exposed(waits),
-            "exposed_transfer_ratio": self._exposed(exchanges),
+            "exposed_wait_ratio": float(np.mean(lost)),
+            "exposed_transfer_ratio": float(np.mean(self._exposed(exchanges))),
             "transfer_ratio": float(np.mean(transfer)),
             "compute_ratio": float(np.mean([device.ratio(device.compute) for device in self.job])),
             "compute_balance_ratio": float(np.mean(computing)) / max(computing) if max(computing) > 0 else 1.0,
         }
-        last = int(np.argmin(waiting))
-        share, p_value = self._last_ratio(last), outlier_p_value(waiting, "low")
+        # A wait behind which something computes costs nothing, and the next collective's would count it again.
+        last = int(np.argmin(lost))
+        share, p_value = self._last_ratio(last), outlier_p_value(lost, "low")
         if p_value > _STANDS_OUT or share < _MOSTLY:
             return TraceRanks(subject=Subject(), sources=sources, **general)
         late = self.job[last]
         others = [device for number, device in enumerate(self.job) if number != last]
-        lag_ratio = median(value for number, value in enumerate(waiting) if number != last) - waiting[last]
+        lag_ratio = median(value for number, value in enumerate(lost) if number != last) - lost[last]
         return TraceRanks(
             subject=late.trace.subject,
             sources=sources,
@@ -107,10 +109,9 @@ class _Comparison:
             subtract(_merged(parts), under_way) for parts, under_way in zip(wait, exchanges, strict=True)
         ]
 
-    def _exposed(self, sets: Sequence[Floats]) -> float:
-        return float(
-            np.mean([device.ratio(subtract(item, device.compute)) for device, item in zip(self.job, sets, strict=True)])
-        )
+    def _exposed(self, sets: Sequence[Floats]) -> list[float]:
+        """For each rank the share of its window in which a set holds and nothing computes."""
+        return [device.ratio(subtract(item, device.compute)) for device, item in zip(self.job, sets, strict=True)]
 
     def _last_ratio(self, rank: int) -> float:
         """Share of collectives to which a rank comes last, each weighed by how long it is waited for."""

@@ -139,7 +139,7 @@ class TraceRanks(Fact):
     transfer_ratio: float = required("Mean share in which a collective is under way on all")
     compute_ratio: float = required("Mean share in which a kernel computes")
     compute_balance_ratio: float = required("Mean over maximum of the ranks' computing time: POP's load balance")
-    trace: str | None = optional("The rank that waits clearly less than the others")
+    trace: str | None = optional("The rank that waits clearly less than the others while nothing computes")
     last_ratio: float | None = optional("Share of collectives to which it comes last")
     p_value: float | None = optional("Chance of that among equal ranks")
     lag_ratio: float | None = optional("What the others wait more than it does, as a share of the window")
