@@ -107,12 +107,12 @@ MESSAGES: tuple[Message, ...] = (
     ),
     _message(
         "connect-refused",
-        r"[Cc]onnect\b.*Connection refused",
+        r"[Cc]onnect\b.*Connection refused|Connect: exceeded retries",
         "nothing listens at the peer's address",
     ),
     _message(
         "connect-timed-out",
-        r"[Cc]onnect\b.*(?:Connection timed out|timed out)",
+        r"[Cc]onnect\b.*(?:Connection timed out|timed out)|Connect: exceeded timeouts",
         "the peer's address does not answer",
     ),
     _message(

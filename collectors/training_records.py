@@ -170,13 +170,15 @@ _SAID = {
     "pipeline-model-parallel size": "pipeline_parallel_size",
 }
 
-ARGUMENT_LITERALS: tuple[bytes, ...] = (b" ....", b"using world size: ")
+ARGUMENT_LITERALS: tuple[bytes, ...] = (b" ....", b"using world size: ", b" arguments ---")
 
-_OTHER_ARGUMENT = re.compile(r"^\s*(?:\[?[\w.,<>-]{1,40}\]?:\s*)?[A-Za-z]\w*_\w+ \.{2,} \S")
+_OTHER_ARGUMENT = re.compile(
+    r"^\s*(?:\[?[\w.,<>-]{1,40}\]?:\s*)?(?:[A-Za-z]\w*_\w+ \.{2,} \S|-{5,} (?:end of )?arguments -{5,}\s*$)"
+)
 
 
 def is_argument(text: str) -> bool:
-    """Whether a line is of the arguments block; other lists have dots too, so that names need an underscore."""
+    """Whether a line is of the arguments block or frames it; other lists have dots too, so names need an underscore."""
     return _OTHER_ARGUMENT.match(text) is not None
 
 

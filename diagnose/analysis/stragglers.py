@@ -85,7 +85,11 @@ def lateness(seconds: NDArray[np.float64]) -> Lateness:
     share = float(counts[worker] / steps)
     period = None
     gaps = np.diff(late)
-    if share >= _PERSISTENT_SHARE:
+    # Several workers that are slow together, such as the ranks of one host, take turns at being the slowest.
+    usual = np.median(relative, axis=0)
+    usually_slow = usual[slowest[late]] >= 1 + (_LATE - 1) / 2
+    same_ones = len(late) > 0 and float(usually_slow.mean()) >= _PERSISTENT_SHARE
+    if share >= _PERSISTENT_SHARE or same_ones:
         pattern = "persistent"
     elif len(gaps) >= 3 and float(np.median(gaps)) > 1 and float(np.std(gaps)) <= _PERIODIC_SPREAD * float(gaps.mean()):
         pattern, period = "periodic", float(np.median(gaps))
