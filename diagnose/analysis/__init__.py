@@ -25,6 +25,7 @@ from diagnose.analysis import (
     training_runs,
     training_scaling,
 )
+from diagnose.analysis.latency import features as latency_features
 from diagnose.facts import Fact
 from diagnose.facts.series import Measurement
 
@@ -41,7 +42,7 @@ HOST_FEATURES: tuple[Feature, ...] = (
 )
 """Each takes the facts of one host and returns new ones."""
 
-SERIES_FEATURES: tuple[SeriesFeature, ...] = (trace_features.features,)
+SERIES_FEATURES: tuple[SeriesFeature, ...] = (trace_features.features, latency_features.features)
 """Each takes the measurements of all hosts, and their facts, and returns new facts."""
 
 JOB_FEATURES: tuple[Feature, ...] = (

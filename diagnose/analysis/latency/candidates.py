@@ -106,7 +106,7 @@ def under_way(starts: NDArray[np.floating], ends: NDArray[np.floating], grid: Gr
     return (np.searchsorted(starts, centres, side="right") - np.searchsorted(np.sort(ends), centres)).astype(np.float64)
 
 
-def _mean(totals: NDArray[np.floating], counts: NDArray[np.floating]) -> NDArray[np.floating]:
+def _mean(totals: NDArray[np.number], counts: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
 
 

@@ -32,7 +32,7 @@ class Grid:
 
     def centres(self) -> NDArray[np.float64]:
         """Middle of each window."""
-        return self.start_seconds + self.width_seconds * (np.arange(self.count) + 0.5)
+        return (self.start_seconds + self.width_seconds * (np.arange(self.count) + 0.5)).astype(np.float64)
 
 
 def grid_for(first: float, last: float, values: int, steps: tuple[float, ...] = ()) -> Grid | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,7 @@ def _smoothed(counts: NDArray[np.float64], cells: float) -> NDArray[np.float64]:
 
 
 def _places(density: NDArray[np.float64]) -> tuple[list[tuple[int, int]], float]:
-    """Cells of each mode, cut at valleys that are deep enough between parts that hold enough; and the deepest valley."""
+    """Cells of each mode, cut at valleys that are deep enough between parts that hold enough; the deepest valley."""
     total = density.sum()
     peaks = [
         at
@@ -98,7 +99,7 @@ def _places(density: NDArray[np.float64]) -> tuple[list[tuple[int, int]], float]
         if density[at] >= density[at - 1] and density[at] > density[at + 1] and density[at] > 1e-9 * total
     ]
     cuts: list[tuple[int, float]] = []
-    for left, right in zip(peaks, peaks[1:], strict=False):
+    for left, right in pairwise(peaks):
         at = left + int(np.argmin(density[left : right + 1]))
         cuts.append((at, float(density[at])))
     while cuts:
@@ -107,7 +108,7 @@ def _places(density: NDArray[np.float64]) -> tuple[list[tuple[int, int]], float]
             lowest / min(density[bounds[place] : at].max(), density[at : bounds[place + 2]].max())
             for place, (at, lowest) in enumerate(cuts)
         ]
-        shares = [density[first:last].sum() / total for first, last in zip(bounds, bounds[1:], strict=False)]
+        shares = [density[first:last].sum() / total for first, last in pairwise(bounds)]
         shallowest = int(np.argmax(depths))
         smallest = int(np.argmin(shares))
         if shares[smallest] < _LEAST_SHARE:
@@ -116,7 +117,7 @@ def _places(density: NDArray[np.float64]) -> tuple[list[tuple[int, int]], float]
         elif depths[shallowest] > _DEEPEST:
             cuts.pop(shallowest)
         else:
-            return list(zip(bounds, bounds[1:], strict=False)), min(depths)
+            return list(pairwise(bounds)), min(depths)
     return [(0, len(density))], 1.0
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+from diagnose.analysis.latency.quantiles import Floats
 
 LEVEL = 0.001
 """False-alarm probability that is let through, over all periods tried."""
@@ -50,7 +53,7 @@ class Fold:
     """Seconds after the first time, below one period."""
     length: float
 
-    def inside(self, times: Values, period: float) -> NDArray[np.bool_]:
+    def inside(self, times: Floats, period: float) -> NDArray[np.bool_]:
         """Which times, counted from the first, fall into it."""
         return np.asarray((times - self.begin) % period < self.length)
 
@@ -64,10 +67,10 @@ class Search:
     periods: tuple[Period, ...]
 
 
-def periods(times: Values, scores: NDArray[np.floating]) -> Search | None:
-    """Of centred scores at ascending times; None where the time is too short for any period."""
-    times = times - times[0]
-    span, count = float(times[-1]), len(times)
+def periods(times: Floats, scores: NDArray[np.floating]) -> Search | None:
+    """Of centred scores at their times; None where those are too few or too short for any period."""
+    times = (times - times.min()).astype(np.float64)
+    span, count = float(times.max()), len(times)
     if span <= 0.0 or count < 100:
         return None
     shortest, longest = max(4.0 * span / count, 4.0 * span / _MOST_BINS), span / FEWEST_CYCLES
@@ -76,7 +79,7 @@ def periods(times: Values, scores: NDArray[np.floating]) -> Search | None:
     bins = min(_MOST_BINS, 1 << int(8.0 * span / shortest - 1).bit_length())
     width = span * (1.0 + 1e-9) / bins
     at = (times / width).astype(np.int64)
-    summed = np.bincount(at, weights=scores, minlength=bins)
+    summed = np.bincount(at, weights=scores, minlength=bins).astype(np.float64)
     spectra = [_whitened(summed, parts) for parts in _STRETCHES if span / parts > 2.0 * FEWEST_CYCLES * shortest]
     found: list[Period] = []
     for _ in range(_MOST_PERIODS):
@@ -144,7 +147,7 @@ def _noise(power: Values, parts: int) -> Values:
         bounds.append(max(bounds[-1] + (16 if parts == 1 else 6), int(bounds[-1] * 1.15)))
     bounds[-1] = len(power)
     middles, levels = [], []
-    for first, last in zip(bounds, bounds[1:], strict=False):
+    for first, last in pairwise(bounds):
         if last - first >= 6:
             middles.append(math.log(0.5 * (first + last)))
             levels.append(math.log(max(float(np.median(power[first:last])), 1e-30)))
@@ -207,7 +210,7 @@ def _fundamental(spectra: list[_Spectrum], line: _Line, span: float) -> _Line:
 
 
 def _described(
-    line: _Line, times: Values, scores: NDArray[np.floating], summed: Values, width: float, span: float
+    line: _Line, times: Floats, scores: NDArray[np.floating], summed: Values, width: float, span: float
 ) -> Period:
     if line.parts > 1:
         # The line is as wide as the taper makes it: a cycle in a part or so.
@@ -224,11 +227,13 @@ def _refined(line: _Line, summed: Values, width: float, span: float) -> float:
     """The frequency near a line with the most power, to a small part of a cycle over the whole time."""
     count = min(len(summed), _REFINED_WITH)
     places = np.argpartition(-np.abs(summed), count - 1)[:count]
-    at, weights = (places + 0.5) * width, summed[places]
+    at = ((places + 0.5) * width).astype(np.float64)
+    weights = summed[places]
     frequency, reach = line.frequency, 1.0 / span
     for _ in range(3):
         tried = frequency + reach * np.linspace(-1.0, 1.0, 17)
-        power = [sum(_power(at, weights, harmonic * value) for harmonic in _below(line.harmonics)) for value in tried]
+        power = [sum((_power(at, weights, harmonic * value) for harmonic in _below(line.harmonics)), 0.0)
+                 for value in tried]  # fmt: skip
         frequency = float(tried[int(np.argmax(power))])
         reach /= 6.0
     return frequency
@@ -242,7 +247,7 @@ def _power(at: Values, weights: Values, frequency: float) -> float:
     return float(abs(np.sum(weights * np.exp(-2j * math.pi * frequency * at))) ** 2)
 
 
-def _folded(times: Values, scores: NDArray[np.floating], period: float) -> Fold | None:
+def _folded(times: Floats, scores: NDArray[np.floating], period: float) -> Fold | None:
     phase = ((times % period) * (_PHASES / period)).astype(np.int64) % _PHASES
     counts = np.bincount(phase, minlength=_PHASES)
     if counts.min() == 0:

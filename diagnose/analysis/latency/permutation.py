@@ -77,7 +77,7 @@ def standardised(scores: Scores) -> Scores:
     """Mean 0 and length 1; zeros where nothing varies."""
     centred = scores - scores.mean(dtype=np.float64)
     length = float(np.sqrt(np.sum(np.square(centred, dtype=np.float64))))
-    return (centred / length if length > 1e-9 else np.zeros_like(centred)).astype(np.float32)
+    return np.asarray(centred / length if length > 1e-9 else np.zeros_like(centred), dtype=np.float32)
 
 
 def correlation_windows(scores: Scores) -> float:

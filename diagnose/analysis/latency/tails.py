@@ -34,7 +34,7 @@ class Tails:
 
 
 def ranges(values: NDArray[np.floating]) -> tuple[Mask, Mask]:
-    """Windows in the lower range (lower half, or where it is at rest) and in the upper (upper fifth, or where it is on).
+    """Windows in the lower range (lower half, or where it rests) and in the upper (upper fifth, or where it is on).
 
     A driver is at rest where half of the windows or more share its smallest value.
     """

@@ -72,7 +72,7 @@ def target_of(stream: Stream, metric: str, grid: Grid) -> Target | None:
     if len(values) < 2:
         return None
     requests = np.bincount(at, minlength=grid.count)
-    scores = _request_scores(_own_length_allowed_for(stream, metric, known, values))
+    scores = request_scores(own_length_allowed_for(stream, metric, known, values))
     totals = np.bincount(at, weights=scores, minlength=grid.count)
     means = np.where(requests > 0, totals / np.maximum(requests, 1), np.nan).astype(np.float32)
     edges = _edges(values)
@@ -93,17 +93,17 @@ def _edges(values: Floats) -> NDArray[np.float64]:
     return np.concatenate(([edges[0] * 0.999], edges))
 
 
-def _request_scores(values: Floats) -> NDArray[np.float32]:
+def request_scores(values: Floats) -> NDArray[np.float32]:
     """Exponential scores of ranks among some thousand quantiles, centred."""
     edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, _RANKS + 1)[1:-1]))
     at = np.searchsorted(edges, values, side="left")
     counts = np.bincount(at, minlength=len(edges) + 1)
     middle = (np.cumsum(counts) - counts / 2.0) / len(values)
     of_bin = -np.log1p(-middle)
-    return (of_bin - np.average(of_bin, weights=counts))[at].astype(np.float32)
+    return np.asarray((of_bin - np.average(of_bin, weights=counts))[at], dtype=np.float32)
 
 
-def _own_length_allowed_for(stream: Stream, metric: str, known: NDArray[np.bool_], values: Floats) -> Floats:
+def own_length_allowed_for(stream: Stream, metric: str, known: NDArray[np.bool_], values: Floats) -> Floats:
     """Latencies over the median of requests of about the same length."""
     left = values
     for name in _OWN_LENGTH.get(metric, ()):

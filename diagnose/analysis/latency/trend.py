@@ -17,6 +17,8 @@ LEVEL = 0.01
 _SURROGATES = 499
 _SEPARATED = 0.85
 """Chance that a value after a change is beyond one before: less is a wave or a burst, no new level."""
+_WIDTH = 2.3
+"""Of the interval of a ratio, in standard errors: the place of the step and the autocorrelation are estimates too."""
 _MARGIN = 8.0
 """In Bayes's criterion, by which a step must fit better than a line and waves."""
 _DAY_SECONDS = 86_400.0
@@ -88,7 +90,7 @@ def _change(levels: Values, logs: Values, at: int, fitted: Values, best: bool) -
     total = _square_sum(logs - logs.mean())
     within = _square_sum(logs - fitted)
     p_value = _chance(total / max(within, 1e-12), phi, len(logs), _step_statistic)
-    half = 1.96 * scatter * math.sqrt((1 + phi) / (1 - phi) * (1 / at + 1 / (len(logs) - at)))
+    half = _WIDTH * scatter * math.sqrt((1 + phi) / (1 - phi) * (1 / at + 1 / (len(logs) - at)))
     ratio = after / before
     beyond = float(np.mean(levels[at:][:, np.newaxis] > levels[:at]))
     stands = best and p_value <= LEVEL and max(beyond, 1.0 - beyond) >= _SEPARATED
@@ -122,19 +124,19 @@ def _step_sums(rows: Values) -> Values:
     before = np.cumsum(centred, axis=1)[:, edge - 1 : count - edge]
     sizes = np.arange(edge, count - edge + 1, dtype=float)
     gained = before**2 * (1 / sizes + 1 / (count - sizes))
-    return np.sum(centred**2, axis=1, keepdims=True) - gained
+    return np.asarray(np.sum(centred**2, axis=1, keepdims=True) - gained)
 
 
 def _step_statistic(rows: Values) -> Values:
     total = np.sum((rows - rows.mean(axis=1, keepdims=True)) ** 2, axis=1)
-    return total / np.maximum(_step_sums(rows).min(axis=1), 1e-12)
+    return np.asarray(total / np.maximum(_step_sums(rows).min(axis=1), 1e-12))
 
 
 def _line_statistic(rows: Values) -> Values:
     centred = rows - rows.mean(axis=1, keepdims=True)
     line = np.linspace(-1.0, 1.0, rows.shape[1])
     total = np.sum(centred**2, axis=1)
-    return total / np.maximum(total - (centred @ line) ** 2 / np.sum(line**2), 1e-12)
+    return np.asarray(total / np.maximum(total - (centred @ line) ** 2 / np.sum(line**2), 1e-12))
 
 
 def _chance(observed: float, phi: float, count: int, statistic: Callable[[Values], Values]) -> float:
