@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any, Literal
@@ -94,3 +95,16 @@ def _file_values(path: Path) -> dict[str, Any]:
 def _sentence(error: ValidationError) -> str:
     lines = [f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()]
     return f"settings that cannot be used ({settings_file()}, or {PREFIX}... in the environment): {'; '.join(lines)}"
+
+
+def settings_as_toml(settings: Settings) -> str:
+    """The settings as the file would have them; TOML takes strings as JSON writes them."""
+    values = settings.model_dump(mode="json")
+    plain = {name: value for name, value in values.items() if not isinstance(value, dict)}
+    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in plain.items())
+    for name, table in values.items():
+        if isinstance(table, dict):
+            text += f"\n[{name}]\n" + "".join(
+                f"{json.dumps(key)} = {json.dumps(item)}\n" for key, item in table.items()
+            )
+    return text

@@ -22,11 +22,13 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "bundle": ("diagnose.cli.bundle:bundle", "Look into a bundle, check it, take names and secrets out of it."),
     "scaling": ("diagnose.cli.scaling:scaling", "Explain how throughput grows with the number of GPUs."),
     "topology": ("diagnose.cli.topology:topology", "Draw how a machine's GPUs and NICs are connected."),
+    "tui": ("diagnose.cli.tui:tui", "Walk from a symptom to a verified fix (also without any command)."),
+    "config": ("diagnose.cli.config:config", "Show where the settings stand, and what they are."),
     "rules": ("diagnose.cli.rules:rules", "List, show, check and test the rules."),
 }
 """Command to where it stands, with the line that help shows, so that help loads none of them."""
 
-READ_THE_MACHINE = ("analyze", "check", "collect")
+READ_THE_MACHINE = ("analyze", "check", "collect", "tui")
 """Commands that a scenario can stand in for the machine of."""
 
 
@@ -73,19 +75,24 @@ def _simulation(ctx: click.Context, _: click.Parameter, value: str | None) -> st
     return value
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="diagnose")
 @click.option(
     "--simulate",
     metavar="SCENARIO",
     callback=_simulation,
-    help="Read a simulated machine in place of this one (check, collect, analyze --live); `list` names them.",
+    help="Read a simulated machine in place of this one (tui, check, collect, analyze --live); `list` names them.",
 )
 @click.pass_context
-def cli(ctx: click.Context, simulate: str | None) -> None:
+def cli(ctx: click.Context, simulate: str | None) -> ExitCode | None:
     """Find out why a GPU server or cluster is slow or broken: ranked causes, their evidence, the fix.
 
     \b
+    diagnose                                       asks, at a terminal, and leads from symptom to fix
     diagnose analyze dmesg.txt nvidia-smi-q.txt    files as they are
     nvidia-smi -q | diagnose analyze -             standard input
     diagnose analyze --symptom multi-gpu-scaling support-bundle/
@@ -93,8 +100,23 @@ def cli(ctx: click.Context, simulate: str | None) -> None:
     Exit codes: 0 nothing found, 1 causes found, 2 wrong usage or nothing readable,
     3 an input was only partly read and nothing was found in the rest, 130 interrupted.
     """
+    if ctx.invoked_subcommand is None:
+        return _without_command(ctx)
     if simulate is not None and ctx.invoked_subcommand not in READ_THE_MACHINE:
         raise click.UsageError(f"--simulate is for the commands that read a machine: {', '.join(READ_THE_MACHINE)}")
+    return None
+
+
+def _without_command(ctx: click.Context) -> ExitCode:
+    """The full-screen interface at a terminal; elsewhere the help, and the code of a wrong use."""
+    from diagnose.cli.tui import on_terminal, run
+
+    if on_terminal():
+        return run()
+    if ctx.params["simulate"] is not None:
+        raise click.UsageError(f"--simulate is for the commands that read a machine: {', '.join(READ_THE_MACHINE)}")
+    click.echo(ctx.get_help(), err=True)
+    return ExitCode.UNUSABLE
 
 
 def main() -> NoReturn:

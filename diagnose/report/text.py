@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TextIO
 
-from diagnose.facts import UNNAMED_HOST
-from diagnose.ranking.model import ESTABLISHED
+from diagnose.report.answer import answer, named, subjects_named
 from diagnose.report.model import Report, ReportCause, ReportCheck, ReportEvidence, ReportFix, ReportInput, ReportSource
 from diagnose.report.numbers import percent
 from diagnose.report.paper import Paper
 
 DEFAULT_TOP = 5
 EVIDENCE_SHOWN = 4
-SUBJECTS_SHOWN = 4
 UNREAD_SHOWN = 8
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}
@@ -23,7 +21,7 @@ STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 def write_text(report: Report, stream: TextIO, top: int | None = None) -> None:
     """Write the report."""
     paper = Paper(stream)
-    paper.paragraph(_answer(report), style="bold")
+    paper.paragraph(answer(report), style="bold")
     if report.simulated:
         paper.paragraph(f"Simulated: {', '.join(report.simulated)}. This is no real machine.", style="yellow")
     shown = _beneath_roots(report.causes[: top or DEFAULT_TOP])
@@ -42,21 +40,6 @@ def write_text(report: Report, stream: TextIO, top: int | None = None) -> None:
         paper.paragraph(f"Not diagnosed: {problem}", indent="    ", first="", style="yellow")
     paper.line()
     _write_inputs(paper, report.inputs)
-
-
-def _answer(report: Report) -> str:
-    found = [cause for cause in report.causes if cause.probability >= ESTABLISHED]
-    if found:
-        others = f", and {_plural(len(found) - 1, 'other finding')}" if len(found) > 1 else ""
-        return f"Most likely: {found[0].title} on {_subjects(found[0])} ({percent(found[0].probability)}){others}."
-    if report.causes:
-        first = report.causes[0]
-        return f"Nothing certain. Best suspicion: {first.title} on {_subjects(first)} ({percent(first.probability)})."
-    if not any(item.kind for item in report.inputs):
-        return "Nothing was recognised, so nothing can be said."
-    if report.problems:
-        return "Nothing found in what could be diagnosed; see below what could not."
-    return "Nothing found: nothing in these inputs speaks for a known cause."
 
 
 def _beneath_roots(causes: Sequence[ReportCause]) -> list[ReportCause]:
@@ -87,8 +70,8 @@ def _write_cause(paper: Paper, number: int, cause: ReportCause, detailed: bool) 
     indent = " " * 4
     if cause.explained_by is not None:
         root, _, subject = cause.explained_by.partition("@")
-        paper.paragraph(f"Follows from {root} on {_named(subject)}.", indent, indent)
-    paper.paragraph(f"On {_subjects(cause)}", indent, indent)
+        paper.paragraph(f"Follows from {root} on {named(subject)}.", indent, indent)
+    paper.paragraph(f"On {subjects_named(cause)}", indent, indent)
     if detailed:
         paper.paragraph(cause.explanation, indent, indent)
     counted = [item for item in cause.evidence if item.counted] or list(cause.evidence)
@@ -126,7 +109,7 @@ def _write_fix(paper: Paper, fix: ReportFix, subjects: int, detailed: bool) -> N
         return
     if fix.filled_for is not None and subjects > 1:
         others = "the other" if subjects == 2 else f"the {subjects - 1} others"
-        paper.paragraph(f"Written for {_named(fix.filled_for)}; do the same for {others}", " " * 6, " " * 6)
+        paper.paragraph(f"Written for {named(fix.filled_for)}; do the same for {others}", " " * 6, " " * 6)
     for number, step in enumerate(fix.steps, start=1):
         paper.paragraph(step.do, indent=" " * 9, first=f"      {number}. ")
         if step.command:
@@ -171,19 +154,3 @@ _STATUS_WORDS = {"partial": "Only partly read", "unreadable": "Cannot be read", 
 
 def _place(item: ReportInput) -> str:
     return item.path if item.line in (None, 1) else f"{item.path}:{item.line}"
-
-
-def _subjects(cause: ReportCause) -> str:
-    shown = ", ".join(map(_named, cause.subjects[:SUBJECTS_SHOWN]))
-    more = len(cause.subjects) - SUBJECTS_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _named(subject: str) -> str:
-    """The subject as people read it: `gpu/5` where no input names the host."""
-    host, _, part = subject.partition("/")
-    return subject if host != UNNAMED_HOST else part or "an unnamed host"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

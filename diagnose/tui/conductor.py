@@ -80,6 +80,7 @@ class Conductor:
         self._saving = Saving(self.store)
         self._ticket: object = None
         self._verified: str | None = None
+        self._paths_after: tuple[str, ...] = ()
 
     @property
     def session_id(self) -> str | None:
@@ -90,6 +91,11 @@ class Conductor:
     def folder(self) -> Path | None:
         """Folder of the session, with its recordings and answers."""
         return self._saving.folder
+
+    @property
+    def paths_after(self) -> Sequence[str]:
+        """Files to verify with, where they are others than those that were read before."""
+        return self._paths_after if self.purpose == "verify" else ()
 
     @property
     def gathers(self) -> bool:
@@ -196,10 +202,15 @@ class Conductor:
         self._ticket = object()
         self.ranker.ask(self.walk.facts, self.walk.inputs, self.walk.symptoms, self._ticket)
 
-    def verify(self, cause: str) -> None:
-        """Read again and compare."""
+    def verify(self, cause: str, paths: Sequence[str] = ()) -> None:
+        """Read again and compare; `paths` are files that were made after the fix, in place of those read before."""
         self._verified = cause
+        self._paths_after = tuple(paths)
         self.collect("verify")
+
+    def write_down(self) -> None:
+        """Wait until all that happened is on disk."""
+        self._saving.flush()
 
     def answer(self, check: str, text: str) -> None:
         """Read the output of a check as a file is read."""
@@ -314,4 +325,4 @@ def _gathering(conductor: Conductor, folder: Path) -> Gathering:
     """The collection that reads a walk's origin. Raises ValueError where there is nothing that could be read."""
     from diagnose.tui.origins import gathering_of
 
-    return gathering_of(conductor.walk, conductor.settings, conductor.tell, folder)
+    return gathering_of(conductor.walk, conductor.settings, conductor.tell, folder, conductor.paths_after)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,15 +20,20 @@ if TYPE_CHECKING:
 _SIMULATED_WATCH_SECONDS = 0.3
 
 
-def gathering_of(walk: Walk, settings: Settings, tell: Callable[[Told], None], folder: Path) -> Gathering:
-    """The collection for a walk's origin. Raises ValueError, with a sentence, where it cannot be read."""
+def gathering_of(
+    walk: Walk, settings: Settings, tell: Callable[[Told], None], folder: Path, paths: Sequence[str] = ()
+) -> Gathering:
+    """The collection for a walk's origin. Raises ValueError, with a sentence, where it cannot be read.
+
+    `paths` are files to read in place of those that the walk began with.
+    """
     origin = walk.origin
     if origin is None:
         raise ValueError("nothing was chosen that could be read")
-    if origin.kind is OriginKind.FILES:
+    if origin.kind is OriginKind.FILES or paths:
         from diagnose.tui.jobs.file_gathering import FileGathering
 
-        return FileGathering(tell, [_from(origin.folder, path) for path in origin.paths])
+        return FileGathering(tell, [_from(origin.folder, path) for path in paths or origin.paths])
     if origin.kind is OriginKind.PROMETHEUS:
         raise ValueError("a running Prometheus cannot be read yet; save its answers as files and name those")
     from collectors.live.base import Window

@@ -73,6 +73,13 @@ class Saving:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
+    def flush(self) -> None:
+        """Wait until all that was to be written is written."""
+        if self._thread is not None:
+            done = threading.Event()
+            self._work.put(done.set)
+            done.wait(_CLOSING_SECONDS)
+
     def close(self) -> None:
         """Write what is left, and let go."""
         if self._thread is not None:

@@ -1,0 +1,124 @@
+"""What the operator sees."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from diagnose.report.model import ReportSymptom
+from diagnose.tui.model.events import OriginKind, Place
+from diagnose.tui.say import lines, text
+from diagnose.tui.screens.base import StepScreen
+from diagnose.tui.widgets.choices import Choices, Row
+
+UNSURE = "unsure"
+
+
+class SymptomScreen(StepScreen):
+    """Symptoms that show in what was read come first, with why; the others follow in plain words."""
+
+    place: ClassVar[Place] = Place.SYMPTOM
+    HELP: ClassVar[str] = (
+        "Say what you notice, not what you think is wrong. A symptom raises the probability of its causes; it hides "
+        "none. Space marks several. If you do not know, choose that: what was read is ranked all the same. Reading "
+        "goes on in the background meanwhile."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "mark", "Mark", id="symptom.mark"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._marked: list[str] = []
+
+    def middle(self) -> ComposeResult:
+        """The question and its answers."""
+        yield Static("What do you notice?", classes="question")
+        yield Static("", classes="note", id="says")
+        yield Choices(enter_does="Go on", id="symptoms")
+        yield Static("", classes="box", id="question")
+
+    def on_mount(self) -> None:
+        """Begin with what was said before."""
+        self._marked = list(self.walk.symptoms)
+        self.refresh_all()
+        self.query_one("#symptoms", Choices).focus()
+
+    def update(self) -> None:
+        """Detected symptoms first."""
+        knowledge = self.conductor.ranker.knowledge()
+        report = self.conductor.so_far or self.walk.report
+        detected = {item.id: item for item in report.symptoms if item.detected} if report is not None else {}
+        self.query_one("#says", Static).update(Content(self._says()))
+        if knowledge is None:
+            self.query_one("#symptoms", Choices).show([Row("wait", Content("Loading the rules ..."), heading=True)])
+            return
+        known = sorted(knowledge.symptoms.items(), key=lambda item: item[0] not in detected)
+        rows = [self._row(name, item.symptom.title, detected.get(name)) for name, item in known]
+        self.query_one("#symptoms", Choices).show([*rows, Row(UNSURE, Content.styled("  I don't know", "bold"))])
+        self._show_question()
+
+    def hint(self) -> str:
+        """What to do."""
+        marked = f" ({len(self._marked)} marked)" if self._marked else ""
+        return (
+            f"Enter takes the symptom under the cursor and goes on{marked}. Not sure? `I don't know` is the last one."
+        )
+
+    def action_mark(self) -> None:
+        """Mark or unmark the symptom under the cursor."""
+        rows = self.query_one("#symptoms", Choices)
+        name = rows.chosen
+        if name is None or name == UNSURE:
+            return
+        if name in self._marked:
+            self._marked.remove(name)
+        else:
+            self._marked.append(name)
+        self.refresh_all()
+
+    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
+        """Take the marked ones, or the one under the cursor."""
+        name = event.option_id
+        if name == UNSURE:
+            symptoms: list[str] = []
+        elif self._marked:
+            symptoms = list(dict.fromkeys([*self._marked, *([name] if name else [])]))
+        else:
+            symptoms = [name] if name else []
+        self.conductor.choose_symptoms(symptoms)
+        self.program.show(Place.COLLECTION if self.conductor.gathers or self.walk.report is None else Place.CAUSES)
+
+    def _says(self) -> str:
+        """What the users of a simulated machine say."""
+        origin = self.walk.origin
+        if origin is None or origin.kind is not OriginKind.SIMULATION or origin.scenario is None:
+            return ""
+        from diagnose.simulate.story import load_story
+
+        says = load_story(origin.scenario).says
+        return f'The users of this machine say: "{says}"' if says else ""
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Explain the symptom under the cursor."""
+        self._show_question()
+
+    def _show_question(self) -> None:
+        name = self.query_one("#symptoms", Choices).chosen
+        knowledge = self.conductor.ranker.knowledge()
+        known = None if knowledge is None or name is None else knowledge.symptoms.get(name)
+        question = known.symptom.question if known is not None else "All causes that show in what is read are ranked."
+        self.query_one("#question", Static).update(Content(question))
+
+    def _row(self, name: str, title: str, detected: ReportSymptom | None) -> Row:
+        mark = "✓ " if name in self._marked else "  "
+        head = Content.assemble((mark, "bold $text-success"), (title, "bold"))
+        if detected is None:
+            return Row(name, head)
+        why = detected.signs[0] if detected.signs else "it shows in what was read"
+        seen = Content.assemble(head, ("  ● SEEN HERE", "bold $text-warning"))
+        return Row(name, lines(seen, text(f"    {why}", "$text-warning")))
