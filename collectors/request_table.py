@@ -30,6 +30,8 @@ _DEPTH = 4
 _KEYS = 200
 _SEPARATORS = (",", ";", "\t", "|")
 _DECIMAL_COMMA = re.compile(r"\d,\d+")
+_OURS = '{"schema": "diagnose.'
+"""What this program writes itself, such as the manifest of a recording, whose times are no requests'."""
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*(?=[-\d"tfn])')
 
 
@@ -58,6 +60,8 @@ class RequestTable(FileCollector):
         if head.startswith(b"PAR1"):
             return True
         text = head.decode("utf-8", "replace").lstrip("\ufeff").lstrip()
+        if text.startswith(_OURS):
+            return False
         if _is_json(text):
             return bool(request_columns(_keys(text), cls.hints))
         dialect = _dialect(text)
