@@ -11,7 +11,16 @@ import numpy as np
 from diagnose.facts import Fact
 from diagnose.facts import lowbit as facts
 from diagnose.lowbit.checkpoint import Checkpoint, cast_of, open_checkpoint
-from diagnose.lowbit.comparison import Comparison, Progress, summary, usual_place
+from diagnose.lowbit.comparison import (
+    Comparison,
+    Progress,
+    error_fact,
+    finite,
+    pairing_fact,
+    point_of,
+    summary,
+    usual_place,
+)
 from diagnose.lowbit.encoded import Encoded, Reading
 from diagnose.lowbit.formats import expected_sqnr_db
 from diagnose.lowbit.hypotheses import Hypothesis
