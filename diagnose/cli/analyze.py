@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--symptom", "symptoms", multiple=True, metavar="ID", help="A symptom that you see; may be repeated.")
 @click.option("--host", metavar="NAME", help="Only this host; inputs that name no host are taken as its own.")
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True
+)
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
@@ -43,7 +45,7 @@ def analyze(
     paths: tuple[str, ...],
     symptoms: tuple[str, ...],
     host: str | None,
-    style: Literal["text", "json"],
+    style: Literal["text", "json", "markdown", "html"],
     fail_on: str,
     top: int | None,
     live: bool,
@@ -60,6 +62,8 @@ def analyze(
     if explained is not None:
         from diagnose.cli.explain import explain_cause
 
+        if style not in ("text", "json"):
+            raise click.UsageError(f"--explain writes text or json, not {style}")
         with _recording(live, duration) as recording:
             question = Question(paths, symptoms, host, recording, pattern)
             return explain_cause(explained, question, style, fail_on)
@@ -88,11 +92,20 @@ def _report(analysis: Analysis, style: str, fail_on: str, top: int | None) -> Ex
     inputs = input_reports(analysis.inputs)
     now = datetime.now(UTC).replace(microsecond=0)
     report = build_report(analysis.diagnosis, analysis.knowledge, inputs, now, analysis.simulated)
+    shown = report if top is None else report.model_copy(update={"causes": report.causes[:top]})
     with standard_output() as stream:
         if style == "json":
             from diagnose.report.as_json import write_json
 
             write_json(report, stream, top)
+        elif style == "markdown":
+            from diagnose.report.markdown import markdown
+
+            stream.write(markdown(shown))
+        elif style == "html":
+            from diagnose.report.html import html
+
+            stream.write(html(shown))
         else:
             from diagnose.report.text import write_text
 
