@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+EXTRAS_VENV ?= .venv-extras
 # Folders are made absolute so that VENV may lie anywhere.
 BIN := $(abspath $(VENV))/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -13,7 +14,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 
     --no-annotate --no-emit-index-url --no-emit-find-links --no-config
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types contracts rules unit bench docs lock clean
+.PHONY: help setup demo test lint format types contracts rules unit extras bench docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +70,16 @@ rules: setup ## check the rule files, run their examples, and see that documents
 unit: setup ## the tests
 	$(BIN)/pytest -n auto
 
+extras: ## the tests that need torch, onnx and pyarrow, in an environment of their own
+	@$(MAKE) --no-print-directory setup VENV=$(EXTRAS_VENV)
+	@$(MAKE) --no-print-directory $(EXTRAS_VENV)/.extras
+	$(abspath $(EXTRAS_VENV))/bin/pytest -m extras
+
+$(EXTRAS_VENV)/.extras: requirements/extras.txt
+	@echo "Installing PyTorch and other optional dependencies into $(EXTRAS_VENV)"
+	@$(abspath $(EXTRAS_VENV))/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/extras.txt
+	@touch $@
+
 bench: setup ## print figures: accuracy on the cases at hand, speed of the engine and of reading
 	$(BIN)/python benchmarks/cases.py
 	$(BIN)/python benchmarks/engine_speed.py
@@ -90,5 +101,5 @@ lock: $(LOCKER) ## resolve the requirements anew and pin them with hashes
 	@$(COMPILE) -o requirements/dev.txt -c requirements/runtime.txt -c requirements/build.txt pyproject.toml --group dev
 
 clean: ## remove the virtual environment, build results and caches
-	rm -rf $(VENV) .venv-newer build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-newer $(EXTRAS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
