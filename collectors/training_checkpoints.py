@@ -18,6 +18,7 @@ LITERALS: tuple[bytes, ...] = (
     b"saving checkpoint at iteration",
     b"save-checkpoint",
     b"inished saving the checkpoint in",
+    b"successfully saved checkpoint from iteration",
 )
 _STEP = re.compile(r"\bsaving checkpoint at iteration\s+(\d{1,12})\b")
 _TIMER = re.compile(r"\bsave-checkpoint\b[ .]*:\s*\(?(?:[\d.]{1,20},\s*)?(\d{1,12}(?:\.\d{1,9})?)\)?")
@@ -42,6 +43,8 @@ class Checkpoints:
             self._add_seconds(float(timer[1]) / 1000)
         elif seconds := _SECONDS.search(text):
             self._add_seconds(float(seconds[1]))
+        elif "successfully saved checkpoint from iteration" in text:
+            return True
         else:
             return False
         self._line = self._line or number
