@@ -19,7 +19,8 @@ HIDES = (
                "gpudirect-rdma-disabled", "nic-not-local-to-gpu"}),
     # One table of ranks, one log: each would need its own.
     frozenset({"batch-per-gpu-too-small", "communication-exceeds-compute", "pipeline-bubble", "rank-load-imbalance",
-               "straggler-node", "straggler-gpu"}),
+               "straggler-node", "straggler-gpu", "storage-stalls-ranks"}),
+    frozenset({"data-loader-bound", "launch-bound", "communication-not-overlapped"}),
     frozenset({"fabric-path-fault", "straggler-node"}),
     frozenset({"oversubscribed-uplink", "topology-unaware-placement"}),
     # One library compared with another says nothing while something else changes.
@@ -37,7 +38,7 @@ def can_coexist(first: str, second: str) -> bool:
     # What stops the job at its start leaves facts about the machine only.
     stopped = {first, second} & _STOPS
     other = {first, second} - _STOPS
-    measured = {"nccl-tests", "train-log", "rank-table", "rank-comm", "scaling", "strong-scaling", "pairs"}
+    measured = {"nccl-tests", "train-log", "rank-table", "rank-comm", "scaling", "strong-scaling", "pairs", "traces"}
     needs = {name for cause in other for name in (*FAULTS[cause].all_of, *FAULTS[cause].any_of)}
     return not (stopped and needs & measured)
 

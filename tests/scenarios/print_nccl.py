@@ -121,6 +121,27 @@ def transport(world: World, host: Machine, a: Gpu, b: Gpu) -> str:
     return "P2P/CUMEM" if reachable else "SHM/direct/direct"
 
 
+def nccl_calls(world: World, node: Machine, rng: Random) -> str:
+    """What one rank logs of its collectives with NCCL_DEBUG_SUBSYS=INIT,COLL, over some steps."""
+    job, size = world.job, world.world_size()
+    prefix = f"{node.host}:30000:30300 [0] NCCL INFO "
+    comm = f"0x{rng.getrandbits(44):x}"
+    lines = [
+        f"{prefix}comm {comm} rank 0 nRanks {size} nNodes {len(world.nodes)} localRanks {len(node.visible)} "
+        "localRank 0 MNNVL 0"
+    ]
+    count = 0
+    for _ in range(rng.randrange(30, 50)):
+        for length in job.message_bytes:
+            lines += [
+                f"{prefix}AllReduce: opCount {count:x} sendbuff 0x7f2a{rng.getrandbits(28):08x} recvbuff "
+                f"0x7f2a{rng.getrandbits(28):08x} count {length // 2} datatype 9 op 0 root 0 comm {comm} "
+                f"[nranks={size}] stream 0x55d0c4e0"
+            ]
+            count += 1
+    return "\n".join(lines) + "\n"
+
+
 def nccl_tests(
     world: World,
     node: Machine,

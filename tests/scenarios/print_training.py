@@ -28,17 +28,24 @@ def layout(job: Job, gpus: int) -> dict[str, object]:
 
 
 def megatron_log(job: Job, seconds: Sequence[float], gpus: int, first_step: int = 1) -> str:
-    """Arguments, then a line for each step. `seconds` are step times."""
+    """Arguments, then a line for each step, and lines of checkpoints. `seconds` are step times."""
     lines = ["using world size: " + str(gpus), "------------------------ arguments ------------------------"]
     lines += [f"  {name} {'.' * (48 - len(name))} {value}" for name, value in layout(job, gpus).items()]
     lines += ["-------------------- end of arguments ---------------------"]
     batch = job.global_batch
-    lines += [
-        f" iteration {step:8d}/   90000 | consumed samples: {batch * step:12d} | elapsed time per iteration (ms): "
-        f"{1000 * value:.1f} | learning rate: 1.000E-04 | global batch size: {batch:5d} | "
-        f"lm loss: {2 + 3 / (step + 5):.6E} | grad norm: 0.{step % 7 + 2}31 |"
-        for step, value in enumerate(seconds, first_step)
-    ]
+    for step, value in enumerate(seconds, first_step):
+        lines.append(
+            f" iteration {step:8d}/   90000 | consumed samples: {batch * step:12d} | elapsed time per iteration (ms): "
+            f"{1000 * value:.1f} | learning rate: 1.000E-04 | global batch size: {batch:5d} | "
+            f"lm loss: {2 + 3 / (step + 5):.6E} | grad norm: 0.{step % 7 + 2}31 |"
+        )
+        if job.checkpoint_every and step % job.checkpoint_every == 0:
+            milliseconds = 1000 * job.checkpoint_seconds * (1 + 0.04 * (step % 3))
+            lines += [
+                f"saving checkpoint at iteration {step:7d} to /shared/runs/base in torch_dist format",
+                f"  successfully saved checkpoint from iteration {step:7d} to /shared/runs/base",
+                f"time (ms) | save-checkpoint: {milliseconds:.2f}",
+            ]
     return "\n".join(lines) + "\n"
 
 

@@ -15,10 +15,14 @@ from tests.scenarios.fault import Fault
 from tests.scenarios.faults_host import HOST_FAULTS
 from tests.scenarios.faults_job import JOB_FAULTS
 from tests.scenarios.faults_network import NETWORK_FAULTS
+from tests.scenarios.faults_program import PROGRAM_FAULTS
 from tests.scenarios.machine import Machine
+from tests.scenarios.print_traces import traces
 from tests.scenarios.world import World, draw_world
 
-FAULTS: Mapping[str, Fault] = {item.cause: item for item in (*HOST_FAULTS, *NETWORK_FAULTS, *JOB_FAULTS)}
+FAULTS: Mapping[str, Fault] = {
+    item.cause: item for item in (*HOST_FAULTS, *NETWORK_FAULTS, *JOB_FAULTS, *PROGRAM_FAULTS)
+}
 _TRIES = 400
 
 Writer = Callable[[World, Machine, Random], str]
@@ -70,6 +74,7 @@ _RECORDED: Mapping[str, Writer] = {
 _JOB: Mapping[str, tuple[str, Writer]] = {
     "nccl-log": ("nccl.log", print_nccl.nccl_log),
     "nccl-tests": ("all_reduce_perf.txt", print_nccl.nccl_tests),
+    "nccl-calls": ("nccl-coll.log", print_nccl.nccl_calls),
     "ras": ("ncclras.txt", print_nccl.ras),
     "train-log": ("train.log", print_training.training_log),
     "rank-table": ("ranks.csv", print_training.rank_table),
@@ -193,6 +198,7 @@ _SPECIAL: Mapping[str, Callable[[Scenario, Random], dict[str, str]]] = {
         "train.log": print_training.training_log(scenario.world, scenario.world.suspect, rng)
     },
     "strong-scaling": lambda scenario, rng: print_training.strong_scaling_logs(scenario.world, rng),
+    "traces": lambda scenario, rng: traces(scenario.world, rng),
     "flight-recorders": lambda scenario, rng: print_training.flight_recorders(scenario.world, rng),
     "ibv_devinfo-all": lambda scenario, rng: scenario.of_all_hosts("ibv_devinfo", rng),
     "ip-link-all": lambda scenario, rng: scenario.of_all_hosts("ip-link", rng),
@@ -230,6 +236,8 @@ def _bystanders(world: World, rng: Random, brought: Sequence[str]) -> list[str]:
         pool += _INNOCENT_ON_NETWORKS[:4]
     if world.job.hang is None and len(world.suspect.visible) > 1 and world.suspect.fabric_manager == "running":
         pool += _INNOCENT_ON_NETWORKS[4:]
+        if rng.random() < 0.3:
+            pool += ["traces", "nccl-calls"]
     if "nccl-tests-versions" in brought:
         pool.remove("nccl-tests")
     return [name for name in pool if rng.random() < 0.3]

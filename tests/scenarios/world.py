@@ -23,6 +23,19 @@ class Leaf:
 
 
 @dataclass
+class TracedStep:
+    """How a step looks to a profiler. The shares are of the time that the step's kernels take."""
+
+    kernels: int = 70
+    kernel_us: float = 150.0
+    interval_us: float = 25.0
+    loader_share: float = 0.004
+    exchange_share: float = 0.3
+    overlapped: bool = True
+    worker_processes: bool = True
+
+
+@dataclass
 class Hang:
     """How the job stopped."""
 
@@ -69,6 +82,12 @@ class Job:
     onset_step: int | None = None
     onset_factor: float = 1.0
     hang: Hang | None = None
+    trace: TracedStep = field(default_factory=TracedStep)
+    message_bytes: list[int] = field(default_factory=lambda: [25 << 20, 25 << 20, 25 << 20, 7 << 20, 1 << 20])
+    """Of the collectives of a step."""
+    checkpoint_every: int = 0
+    """Steps; 0 where none is written while the log lasts."""
+    checkpoint_seconds: float = 0.0
     bad_pair: tuple[str, str] | None = None
     slow_host: str | None = None
     leaf_slowdown: float = 1.0
@@ -189,6 +208,8 @@ def draw_world(seed: int, several: bool, form: str | None = None) -> World:
     )
     world = World(nodes, job, leaves, rng.random() < 0.6, seed)
     _plan(rng, world)
+    job.trace.kernel_us = rng.uniform(90, 300)
+    job.trace.exchange_share = rng.uniform(0.1, 0.5)
     return world
 
 
