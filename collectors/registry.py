@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collectors.aiperf import AiperfCsv, AiperfJson
 from collectors.amd_smi import AmdSmiJson
 from collectors.bandwidth_test import BandwidthTest
 from collectors.base import BlockCollector, FileCollector, LineCollector
@@ -23,6 +24,7 @@ from collectors.fabric_manager_log import FabricManagerLog
 from collectors.flight_recorder import FlightRecorderJson, FlightRecorderText
 from collectors.gpcnet import Gpcnet
 from collectors.gpu_burn import GpuBurn
+from collectors.hdr_histogram import HdrHistogramLog, HdrHistogramTable
 from collectors.ibnetdiscover import Ibnetdiscover
 from collectors.ibstat import Ibstat
 from collectors.ibswinfo import Ibswinfo
@@ -31,6 +33,7 @@ from collectors.inference_perf import InferencePerfReport
 from collectors.input_settings import GenerationConfigJson, InputSettingsJson
 from collectors.ip_link import IpLink, IpLinkJson
 from collectors.job_exit import JobExit
+from collectors.k6 import K6Json, K6Output, K6Summary
 from collectors.kernel_log import KernelLog
 from collectors.kernel_modules import KernelModules
 from collectors.kineto_trace import KinetoTrace
@@ -38,6 +41,7 @@ from collectors.kl_divergence import KlDivergenceStatistics, KlDivergenceTable
 from collectors.kubectl_json import KubectlJson, KubectlJsonFile
 from collectors.kubectl_text import KubectlDescribeNode, KubectlPods
 from collectors.kv_scales import KvScalesJson, ScaleComputationJson
+from collectors.llmperf import LlmperfSummary
 from collectors.lm_eval import LmEvalExpectation, LmEvalJson, LmEvalTable
 from collectors.low_bit_tables import PrecisionThroughputTable, ZeroPointTable
 from collectors.lscpu import Lscpu
@@ -70,6 +74,7 @@ from collectors.package_history import PackageHistory
 from collectors.pair_table import PairTable
 from collectors.pair_test import PairTest
 from collectors.peer_bandwidth import PeerBandwidthMatrix
+from collectors.perf_analyzer import PerfAnalyzerCsv, ProfileExport
 from collectors.perfquery import Perfquery
 from collectors.perftest import Perftest
 from collectors.perplexity_log import PerplexityLog
@@ -98,10 +103,14 @@ from collectors.serving_table import ServingTable
 from collectors.slurm_jobs import SlurmJobs
 from collectors.slurm_records import SlurmJobRecords, SlurmNodeRecords
 from collectors.slurm_topology import SlurmJobNodes, SlurmTopology
+from collectors.step_latency import StepLatency
 from collectors.superbench_gpu import GpuCopy, GpuStream
 from collectors.systemctl_show import SystemctlShow
+from collectors.tgi_log import TgiLog
 from collectors.torch_all_reduce import TorchAllReduce
 from collectors.training_log import TrainingLog
+from collectors.trtexec import Trtexec
+from collectors.wrk import Wrk
 
 BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     NvidiaSmiQ,
@@ -206,6 +215,13 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     BenchmarkConsole,
     InferencePerfReport,
     ServingTable,
+    AiperfCsv,
+    AiperfJson,
+    LlmperfSummary,
+    PerfAnalyzerCsv,
+    K6Json,
+    HdrHistogramTable,
+    Wrk,
 )
 
 LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
@@ -222,12 +238,19 @@ LINE_COLLECTORS: tuple[type[LineCollector], ...] = (
     JobExit,
     SlurmJobNodes,
     ServingLog,
+    TgiLog,
+    K6Summary,
+    Trtexec,
+    StepLatency,
 )
 
 FILE_COLLECTORS: tuple[type[FileCollector], ...] = (
     KubectlJsonFile,
     KinetoTrace,
     BenchmarkJson,
+    ProfileExport,
+    K6Output,
+    HdrHistogramLog,
     RequestTable,
     NvidiaSmiQueryFile,
     NvidiaSmiDmonFile,
