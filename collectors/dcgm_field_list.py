@@ -11,7 +11,7 @@ from diagnose.facts.validation import TelemetryConfiguration
 
 _COUNTER = re.compile(r"^#?\s*(DCGM_(?:FI|EXP)_\w+)\s*,\s*(gauge|counter|label|histogram)\s*,", re.IGNORECASE)
 _NAME = re.compile(r"^\s*DCGM_FI_\w+\s*$")
-_GROUPS = {
+FIELD_GROUPS = {
     "utilization": r"_(?:GPU_UTIL|GR_ENGINE_ACTIVE|SM_ACTIVE)$",
     "memory": r"_FB_(?:USED|FREE|USED_PERCENT)$",
     "memory_bandwidth": r"_(?:MEM_COPY_UTIL|DRAM_ACTIVE)$",
@@ -55,7 +55,7 @@ class DcgmFieldList(BlockCollector):
         ]
         if not enabled:
             return Parsed(problems=[f"line {block.lines[0].number}: names of DCGM fields without values"])
-        groups = {name: any(re.search(pattern, field) for field in enabled) for name, pattern in _GROUPS.items()}
+        groups = {name: any(re.search(pattern, field) for field in enabled) for name, pattern in FIELD_GROUPS.items()}
         return Parsed(
             [
                 TelemetryConfiguration(

@@ -56,7 +56,7 @@ def _nanoseconds(value: float) -> float:
 
 
 # Meanings and units: NVIDIA/DCGM, dcgmlib/dcgm_fields.h; NVIDIA/dcgm-exporter, etc/default-counters.csv.
-_FIELDS: Mapping[str, _Field] = {
+DCGM_FIELDS: Mapping[str, _Field] = {
     "DCGM_FI_DEV_SM_CLOCK": _Field(GpuClocks, "sm_mhz", float, True),
     "DCGM_FI_DEV_MEM_CLOCK": _Field(GpuClocks, "memory_mhz", float, True),
     "DCGM_FI_DEV_MAX_SM_CLOCK": _Field(GpuClocks, "sm_max_mhz", float, True),
@@ -168,7 +168,7 @@ def _subject(sample: Sample, block: Block) -> Subject:
 
 
 def _take(reading: Reading, sample: Sample) -> None:
-    known = _FIELDS.get(sample.name)
+    known = DCGM_FIELDS.get(sample.name)
     if known is not None:
         if _is_blank(sample.value) or (known.zero_is_absent and sample.value == 0):
             reading.put(known.kind, known.name, Missing.BLANK, sample.line.number)

@@ -34,7 +34,7 @@ _MEMORY: Mapping[str, str] = {
     "node_memory_Dirty_bytes": "dirty_bytes",
     "node_memory_HardwareCorrupted_bytes": "hardware_corrupted_bytes",
 }
-_VIRTUAL = ("lo", "docker", "veth", "br-", "virbr", "cni", "cali", "flannel", "tun", "tap", "dummy")
+VIRTUAL_INTERFACES = ("lo", "docker", "veth", "br-", "virbr", "cni", "cali", "flannel", "tun", "tap", "dummy")
 
 
 def node_metric_facts(metrics: Metrics, block: Block) -> Iterator[Fact]:
@@ -62,7 +62,7 @@ def _by_device(metrics: Metrics, prefix: str) -> dict[tuple[str, int | None], li
     devices: dict[tuple[str, int | None], list[Sample]] = defaultdict(list)
     for sample in metrics.named(prefix):
         device, port = sample.labels.get("device"), sample.labels.get("port", "")
-        if device and not device.startswith(_VIRTUAL):
+        if device and not device.startswith(VIRTUAL_INTERFACES):
             devices[device, int(port) if port.isdecimal() and len(port) < 4 else None].append(sample)
     return devices
 
