@@ -132,6 +132,27 @@ GIVEN_MEANINGS: Mapping[str, str] = {
 """Meanings that can be given to columns, by their short names."""
 
 
+class HintError(ValueError):
+    """A hint that cannot be used; says why."""
+
+
+def hints_of(columns: Sequence[str], units: Sequence[str]) -> Hints | None:
+    """Hints as given: `ttft=first_ms` and `first_ms=ms`; None where none is given. Raises HintError."""
+    meanings: dict[str, str] = {}
+    for text in columns:
+        meaning, sign, name = text.partition("=")
+        if meaning not in GIVEN_MEANINGS or not sign or not name:
+            raise HintError(f"{text!r} is not of the form MEANING=NAME with MEANING one of {', '.join(GIVEN_MEANINGS)}")
+        meanings[GIVEN_MEANINGS[meaning]] = name
+    named: dict[str, str] = {}
+    for text in units:
+        name, sign, unit = text.rpartition("=")
+        if not sign or not name or unit not in _CANDIDATES:
+            raise HintError(f"{text!r} is not of the form NAME=UNIT with UNIT one of {', '.join(_CANDIDATES)}")
+        named[name] = unit
+    return Hints(meanings, named) if meanings or named else None
+
+
 def words(name: str) -> tuple[list[str], float | None]:
     """The words of a name in lower case without its unit, and the unit's seconds."""
     parts = [part for part in _PARTS.split(_CAMEL.sub(" ", name).strip()) if part]

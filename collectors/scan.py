@@ -37,13 +37,14 @@ def read_inputs(
     block_collectors: Sequence[type[BlockCollector]] | None = None,
     line_collectors: Sequence[type[LineCollector]] | None = None,
     more_line_collectors: Sequence[type[LineCollector]] = (),
+    more_file_collectors: Sequence[type[FileCollector]] = (),
 ) -> Readings:
     """Facts and reports of all paths in the order given; folders with all below them; `-` is standard input.
 
     Never raises on what it reads: what cannot be read becomes a report. `progress` is told what is being read. Without
-    other word all collectors are asked, and `more_line_collectors` before them.
+    other word all collectors are asked, and `more_line_collectors` and `more_file_collectors` before them.
     """
-    dispatch = _dispatch(block_collectors, line_collectors, more_line_collectors)
+    dispatch = _dispatch(block_collectors, line_collectors, more_line_collectors, more_file_collectors)
     readings = Readings()
     for found in walk(paths):
         if isinstance(found, InputReport):
@@ -73,6 +74,7 @@ def _dispatch(
     block_collectors: Sequence[type[BlockCollector]] | None,
     line_collectors: Sequence[type[LineCollector]] | None,
     more_line_collectors: Sequence[type[LineCollector]] = (),
+    more_file_collectors: Sequence[type[FileCollector]] = (),
 ) -> Dispatch:
     # Importing all collectors takes longer than a quick check may, which names the few that it needs.
     if block_collectors is None or line_collectors is None:
@@ -82,7 +84,7 @@ def _dispatch(
         return Dispatch(
             BLOCK_COLLECTORS if block_collectors is None else block_collectors,
             (*more_line_collectors, *(LINE_COLLECTORS if line_collectors is None else line_collectors)),
-            FILE_COLLECTORS if all_are_asked else (),
+            (*more_file_collectors, *FILE_COLLECTORS) if all_are_asked else (),
         )
     return Dispatch(block_collectors, line_collectors)
 

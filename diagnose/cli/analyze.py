@@ -40,6 +40,20 @@ if TYPE_CHECKING:
     metavar="REGEX",
     help="Lines of a training log of an own format, e.g. 'step (?P<step>\\d+) took (?P<ms>[\\d.]+) ms'.",
 )
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="MEANING=NAME",
+    help="A column of a table of requests: e2e, ttft, itl, start, ... and its name. May be repeated.",
+)
+@click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    metavar="NAME=UNIT",
+    help="Unit of a column of a table of requests: s, ms, us or ns. May be repeated.",
+)
 @click.option("--explain", "explained", metavar="CAUSE", help="Take this cause's probability apart.")
 def analyze(
     paths: tuple[str, ...],
@@ -51,6 +65,8 @@ def analyze(
     live: bool,
     duration: float,
     pattern: str | None,
+    columns: tuple[str, ...],
+    units: tuple[str, ...],
     explained: str | None,
 ) -> ExitCode:
     """Rank the causes that files, folders, archives, standard input (-), or this machine (--live) speak for.
@@ -65,12 +81,13 @@ def analyze(
         if style not in ("text", "json"):
             raise click.UsageError(f"--explain writes text or json, not {style}")
         with _recording(live, duration) as recording:
-            question = Question(paths, symptoms, host, recording, pattern)
+            question = Question(paths, symptoms, host, recording, pattern, columns, units)
             return explain_cause(explained, question, style, fail_on)
     from diagnose.cli.inputs import run_analysis
 
     with _recording(live, duration) as recording:
-        return _report(run_analysis(Question(paths, symptoms, host, recording, pattern)), style, fail_on, top)
+        question = Question(paths, symptoms, host, recording, pattern, columns, units)
+        return _report(run_analysis(question), style, fail_on, top)
 
 
 def _recording(live: bool, duration: float) -> AbstractContextManager[Path | None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from collectors.base import LineCollector
+from collectors.base import FileCollector, LineCollector
 from collectors.inputs import InputReport, Readings, Status
 from collectors.resolve import resolve_readings
 from collectors.scan import read_inputs
@@ -79,13 +79,29 @@ def run_analysis(question: Question) -> Analysis:
 
 
 def _read(question: Question, progress: Progress) -> Readings:
-    more = [training_log(question.pattern)] if question.pattern is not None else []
+    logs = [training_log(question.pattern)] if question.pattern is not None else []
+    tables = request_tables(question)
+    paths = [*question.paths, *([] if question.live is None else [str(question.live)])]
+    readings = read_inputs(paths, progress=progress, more_line_collectors=logs, more_file_collectors=tables)
     if question.live is None:
-        return read_inputs(question.paths, progress=progress, more_line_collectors=more)
+        return readings
     from diagnose.intake.recordings import renamed
 
-    paths = [*question.paths, str(question.live)]
-    return renamed(read_inputs(paths, progress=progress, more_line_collectors=more), question.live)
+    return renamed(readings, question.live)
+
+
+def request_tables(question: Question) -> list[type[FileCollector]]:
+    """The collector of tables of requests that knows what the operator says of columns. Raises UsageError."""
+    if not question.columns and not question.units:
+        return []
+    from collectors.request_columns import HintError, hints_of
+    from collectors.request_table import RequestTable
+
+    try:
+        hints = hints_of(question.columns, question.units)
+    except HintError as error:
+        raise click.UsageError(str(error)) from None
+    return [] if hints is None else [RequestTable.told(hints)]
 
 
 def training_log(pattern: str) -> type[LineCollector]:

@@ -19,6 +19,10 @@ class Question:
     """Folder of a recording that was made just now."""
     pattern: str | None = None
     """Regular expression of a training log of an own format."""
+    columns: Sequence[str] = ()
+    """Columns of tables of requests whose names do not tell what they hold: `ttft=first`."""
+    units: Sequence[str] = ()
+    """Units of columns whose names do not tell them: `first=ms`."""
 
     @property
     def empty(self) -> bool:
