@@ -30,9 +30,10 @@ FIRST = {
     "nvlink-down": "nvlink-inactive",
     "power-brake": "power-supply-fault",
     "row-remap-pending": "row-remap-pending",
+    "slow-port": "nic-link-degraded",
     "thermal": "thermal-throttling",
 }
-HEALTHY = ("hgx-h100", "mig", "old-driver", "pcie-workstation")
+HEALTHY = ("hgx-h100", "low-bit-cache", "mig", "old-driver", "pcie-workstation")
 GPUS = {
     "degraded-link": [2],
     "hung-gpu": [3],

@@ -6,6 +6,7 @@ import re
 from math import log
 from typing import NamedTuple
 
+from diagnose.facts.collection import OperatorAnswer
 from diagnose.knowledge.base import KnowledgeBase, KnownCause, KnownEvidence
 from diagnose.ranking.rank import logistic, logit, priors
 from diagnose.report.model import Report, ReportCheck
@@ -44,6 +45,11 @@ def meanings(check: ReportCheck, report: Report, knowledge: KnowledgeBase) -> li
         items.sort(key=lambda item: -abs(log(item.written.weight)))
         found += [_meaning(known, item, probability) for item in items[:_SHOWN]]
     return found
+
+
+def is_question(check: str, knowledge: KnowledgeBase) -> bool:
+    """Whether it is answered by yes or no, and not by what a command prints or a file holds."""
+    return OperatorAnswer.kind in _provided(check, knowledge)
 
 
 def _provided(check: str, knowledge: KnowledgeBase) -> frozenset[str]:

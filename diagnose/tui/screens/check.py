@@ -15,7 +15,7 @@ from textual.widgets import Static
 from diagnose.report.model import ReportCheck
 from diagnose.report.numbers import percent
 from diagnose.tui.model.events import OriginKind, Place
-from diagnose.tui.model.meaning import meanings
+from diagnose.tui.model.meaning import is_question, meanings
 from diagnose.tui.model.moved import moves
 from diagnose.tui.say import PRIVILEGES, RISKS, command, lines, move_row, text
 from diagnose.tui.screens.base import StepScreen
@@ -93,10 +93,12 @@ class CheckScreen(StepScreen):
         check = self.under_cursor
         if check is None:
             return "Nothing left to check. 4 goes to the causes."
-        if check.command is None:
+        if self._is_question(check):
             return "Answer with y (yes), n (no) or u (don't know). 4 goes back to the causes."
         if self._simulated_answer() is not None:
-            return "g gets what this command prints on the simulated machine. 4 goes back to the causes."
+            return "g gets what it gives on the simulated machine. 4 goes back to the causes."
+        if check.command is None:
+            return "p pastes it, o names the file. 4 goes back to the causes."
         return "y copies the command. Run it elsewhere, then p pastes what it printed. 4 goes back to the causes."
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -106,11 +108,14 @@ class CheckScreen(StepScreen):
         check = self.under_cursor if self.query("#checks") else None
         if check is None:
             return False
+        question = self._is_question(check)
         if action == "say":
-            return check.command is None
+            return question
         if action == "simulated":
-            return check.command is not None and self._simulated_answer() is not None
-        return check.command is not None
+            return not question and self._simulated_answer() is not None
+        if action == "copy":
+            return not question and check.command is not None
+        return not question
 
     def on_option_list_option_highlighted(self) -> None:
         """Show the check."""
@@ -120,7 +125,7 @@ class CheckScreen(StepScreen):
     def on_option_list_option_selected(self) -> None:
         """Answer it."""
         check = self.under_cursor
-        if check is None or check.command is None:
+        if check is None or self._is_question(check):
             return
         if self._simulated_answer() is not None:
             self.action_simulated()
@@ -166,6 +171,10 @@ class CheckScreen(StepScreen):
         if check is not None and word in ("yes", "no", "unknown"):
             self.conductor.answer_in_a_word(check.id, word)  # type: ignore[arg-type]
             self.refresh_all()
+
+    def _is_question(self, check: ReportCheck) -> bool:
+        knowledge = self.conductor.ranker.knowledge()
+        return knowledge is not None and is_question(check.id, knowledge)
 
     def _take(self, check: str, output: str | None) -> None:
         if output and output.strip():
