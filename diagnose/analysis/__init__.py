@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from diagnose.analysis import (
+    benchmark_stages,
     communication,
     counter_rises,
     gpu_count,
@@ -39,6 +40,7 @@ HOST_FEATURES: tuple[Feature, ...] = (
     stragglers.features,
     scaling.features,
     topology_features.features,
+    benchmark_stages.features,
 )
 """Each takes the facts of one host and returns new ones."""
 
