@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from collectors.kineto_names import (
-    CATEGORIES,
     STEP,
     Category,
+    category_of,
     collective_in,
     fetches_batch,
     launch_of,
@@ -102,7 +102,7 @@ class Columns:
         if event.get("ph") != "X":
             return
         category = event.get("cat")
-        known = CATEGORIES.get(category.lower()) if isinstance(category, str) else None
+        known = category_of(category) if type(category) is str else None
         name = event.get("name")
         if known is None or not isinstance(name, str):
             return
@@ -172,7 +172,7 @@ class Columns:
         category: Category,
         event: Mapping[str, Any],
     ) -> None:
-        thread = self._threads.setdefault(f"{event.get('pid')}/{event.get('tid')}", len(self._threads))
+        thread = self._threads.setdefault(str(event.get("tid")), len(self._threads))
         if category is Category.RUNTIME:
             if (launch := launch_of(name)) is not None:
                 self._launches.add(start, duration, thread, launch)
@@ -247,9 +247,9 @@ def _integers(column: array[int]) -> NDArray[np.int32]:
 
 def _number(value: Any) -> float | None:
     """A finite number, whole ones as they are; old versions wrote some as text."""
-    if type(value) is int:
-        return value if abs(value) < _LARGEST else None
-    if not isinstance(value, float | str):
+    if type(value) is int or type(value) is float:
+        return value if -_LARGEST < value < _LARGEST else None
+    if type(value) is not str:
         return None
     try:
         number = float(value)

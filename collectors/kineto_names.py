@@ -90,6 +90,12 @@ ELEMENT_BYTES: Mapping[str, int] = {
 }
 
 
+@lru_cache(maxsize=1 << 10)
+def category_of(name: str) -> Category | None:
+    """The category by its name in a trace of any age; None for what is of no use here."""
+    return CATEGORIES.get(name.lower())
+
+
 @lru_cache(maxsize=1 << 16)
 def work_of(kernel: str) -> Work:
     """Whether a kernel computes or communicates."""

@@ -12,12 +12,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from pydantic_core import from_json
+
 _READ_BYTES = 1 << 22
 _EVENT_CHARACTERS = 1 << 24
 """A longer event is taken for damage: stacks and shapes of one event need kilobytes."""
 _HEADER_CHARACTERS = 1 << 26
 _CUT_MARGIN = 32
 """An error so close to the end of what was read may be a number, word or escape that goes on."""
+_BATCH_CHARACTERS = 1 << 16
+"""Events that are parsed in one go: large enough to be quick, small enough to take no memory to speak of."""
 _BLANK = re.compile(r"[\s,]*")
 _EVENT_BEGINS = re.compile(r"\}\s*,\s*(?=\{\s*\"(?:ph|cat|name|pid|tid|ts)\")")
 
@@ -51,6 +55,8 @@ class TraceJson:
         self._text = ""
         self._at = 0
         self._ended = False
+        self._one_by_one_until = 0
+        """Where a batch failed, events before this place are taken singly."""
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Every event in the order of the file. Never raises on any content."""
@@ -87,6 +93,9 @@ class TraceJson:
         while (character := self._next()) != "]":
             if not character:
                 raise _CutError
+            if (batch := self._batch()) is not None:
+                yield from batch
+                continue
             try:
                 event = self._value(_EVENT_CHARACTERS)
             except _DamageError:
@@ -95,6 +104,26 @@ class TraceJson:
             if isinstance(event, dict):
                 yield event
         self._at += 1
+
+    def _batch(self) -> list[dict[str, Any]] | None:
+        """Many events at once; None where there are not so many, or where not all between two marks is well formed.
+
+        A mark within an event, in a text or in its arguments, leaves something open, so that the parser refuses. It is
+        twice as fast as the standard library's, which takes what this one refuses.
+        """
+        if self._one_by_one_until > self._at:
+            return None
+        self._one_by_one_until = 0
+        mark = _EVENT_BEGINS.search(self._text, self._at + _BATCH_CHARACTERS)
+        if mark is None:
+            return None
+        try:
+            found = from_json(f"[{self._text[self._at : mark.start() + 1]}]")
+        except ValueError:
+            self._one_by_one_until = mark.end()
+            return None
+        self._at = mark.end()
+        return [event for event in found if isinstance(event, dict)]
 
     def _next(self) -> str:
         """The next character that is neither blank nor comma; empty at the end."""
@@ -128,6 +157,7 @@ class TraceJson:
         piece = self._source.read(_READ_BYTES)
         self._ended = not piece
         self.read_bytes += len(piece)
+        self._one_by_one_until = max(0, self._one_by_one_until - self._at)
         self._text = self._text[self._at :] + self._decoder.decode(piece, final=self._ended)
         self._at = 0
         return True
