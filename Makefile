@@ -84,6 +84,7 @@ bench: setup ## print figures: accuracy on the cases at hand, speed of the engin
 	$(BIN)/python benchmarks/cases.py
 	$(BIN)/python benchmarks/engine_speed.py
 	$(BIN)/python benchmarks/scan_speed.py
+	$(BIN)/python benchmarks/trace_breakdown.py
 	$(BIN)/python benchmarks/recording_overhead.py
 
 docs: setup ## write the reference pages, and the output that documents show
