@@ -86,7 +86,7 @@ def open_checkpoint(tensors: TensorSet) -> Checkpoint:
     return Checkpoint(tensors, encoded, plain, str(method) if method else None, problems)
 
 
-def _first(settings: Any, *keys: str) -> Any:
+def first_setting(settings: Any, *keys: str) -> Any:
     """The first value under any of the keys, at any depth."""
     if isinstance(settings, dict):
         for key in keys:
@@ -95,7 +95,7 @@ def _first(settings: Any, *keys: str) -> Any:
         settings = list(settings.values())
     if isinstance(settings, list):
         for value in settings:
-            if isinstance(value, dict | list) and (found := _first(value, *keys)) is not None:
+            if isinstance(value, dict | list) and (found := first_setting(value, *keys)) is not None:
                 return found
     return None
 
@@ -103,9 +103,9 @@ def _first(settings: Any, *keys: str) -> Any:
 class _Finder:
     def __init__(self, tensors: TensorSet, settings: Mapping[str, Any]) -> None:
         self.tensors, self.settings = tensors, settings
-        bits = _first(settings, "bits", "w_bit", "num_bits")
+        bits = first_setting(settings, "bits", "w_bit", "num_bits")
         self.bits = bits if bits in (2, 4, 8) else 4
-        group = _first(settings, "group_size", "q_group_size")
+        group = first_setting(settings, "group_size", "q_group_size")
         self.group = group if isinstance(group, int) and 0 < group <= 1 << 16 else 0
 
     def find(self, name: str) -> Encoded | None:
@@ -139,7 +139,7 @@ class _Finder:
         per = 32 // self.bits
         inputs = words[0] if awq else words[0] * per
         order = "awq" if awq and self.bits == 4 else "linear"
-        second = str(_first(self.settings, "checkpoint_format", "version") or "") in ("gptq_v2", "v2")
+        second = str(first_setting(self.settings, "checkpoint_format", "version") or "") in ("gptq_v2", "v2")
         offset = 0.0 if awq or second else 1.0
         return Encoded(
             f"{base}.weight",
@@ -256,7 +256,9 @@ class _Finder:
             if weight.type == "uint8":
                 parts = self._parts(f"{base}.weight", f"{base}.{ending}", f"{base}.weight_scale_2")
                 return self._fp4(f"{base}.weight", weight, scales, "fp4", second, "multiply", parts)
-            scheme = "compressed-tensors" if _first(self.settings, "quant_method") == "compressed-tensors" else "fp8"
+            scheme = (
+                "compressed-tensors" if first_setting(self.settings, "quant_method") == "compressed-tensors" else "fp8"
+            )
             return self._single(base, weight, scales, "int8" if weight.type == "int8" else scheme, [f"{base}.{ending}"])
         return self._single(base, weight, None, "cast", []) if weight.type != "uint8" else None
 

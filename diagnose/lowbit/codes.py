@@ -111,7 +111,9 @@ class Codes:
         word, place = ORDERS[order or self.order](outputs if along_outputs else inputs, per, words.shape[axis] * per)
         at = (word, inputs) if along_outputs else (outputs, word)
         shifts = (place * self.bits).astype(words.dtype)
-        return (words[at[::-1] if self.inputs_first else at] >> shifts) & words.dtype.type((1 << self.bits) - 1)
+        codes: Array = words[at[::-1] if self.inputs_first else at] >> shifts
+        codes &= words.dtype.type((1 << self.bits) - 1)
+        return codes
 
     def _turned_shape(self) -> tuple[int, int]:
         """Of the same buffer with its words along the other axis."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -136,7 +137,8 @@ class Encoded:
             values = values * np.float32(self.scale_factor * reading.scale_factor)
             if self.overall is not None:
                 values = _applied(values, np.float32(self.overall), reading.overall_use or self.overall_use)
-        return values.astype(np.float32, copy=False)
+        result: Floats = values.astype(np.float32, copy=False)
+        return result
 
     def _moved(self, outputs: Indices, inputs: Indices, reading: Reading) -> tuple[Indices, Indices]:
         high, wide = self.shape
@@ -184,15 +186,18 @@ class Encoded:
     ) -> Floats:
         if reading.scale_index == "other-axis":
             if scales.shape[1] == 1:
-                return scales[inputs, 0]
-            # The buffer holds as many scales for groups that run along the outputs.
-            flat = scales.T.reshape(-1) if self.scale_inputs_first else scales.reshape(-1)
-            return flat[outputs // (self.shape[1] // scales.shape[1]) * self.shape[1] + inputs]
-        if reading.scale_index == "other-order":
-            flat = scales.T.reshape(-1) if self.scale_inputs_first else scales.reshape(-1)
+                row, column = inputs, np.zeros_like(inputs)
+            else:
+                # The buffer holds as many scales for groups that run along the outputs.
+                flat = scales.T.reshape(1, -1) if self.scale_inputs_first else scales.reshape(1, -1)
+                place = outputs // (self.shape[1] // scales.shape[1]) * self.shape[1] + inputs
+                scales, row, column = flat, np.zeros_like(place), place
+        elif reading.scale_index == "other-order":
+            flat = scales.T.reshape(1, -1) if self.scale_inputs_first else scales.reshape(1, -1)
             place = row * scales.shape[1] + column if self.scale_inputs_first else column * scales.shape[0] + row
-            return flat[place]
-        return scales[row, column]
+            scales, row, column = flat, np.zeros_like(place), place
+        chosen: Floats = scales[row, column]
+        return chosen
 
     def _zero(self, row: Indices, column: Indices, reading: Reading) -> Floats | np.float32:
         how = reading.zero
@@ -215,12 +220,13 @@ def _applied(values: Floats, scales: Floats | np.float32, use: str) -> Floats:
     return values / scales if use == "divide" else values * scales
 
 
-def scale_type(name: str) -> np.dtype:  # type: ignore[type-arg]
+def scale_type(name: str) -> np.dtype[Any]:
     """numpy's type for the name of one that scales may have."""
-    return np.dtype(_SCALE_TYPES.get(name, name))
+    found: np.dtype[Any] = np.dtype(_SCALE_TYPES.get(name, name))
+    return found
 
 
-_SCALE_TYPES = {
+_SCALE_TYPES: dict[str, Any] = {
     "e8m0": ml_dtypes.float8_e8m0fnu,
     "e4m3": ml_dtypes.float8_e4m3fn,
     "bfloat16": ml_dtypes.bfloat16,

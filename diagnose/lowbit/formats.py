@@ -54,7 +54,8 @@ NF4 = (
 
 
 def _float(name: str, bits: int, dtype: Any) -> Format:
-    return Format(name, bits, float(ml_dtypes.finfo(dtype).max), np.dtype(dtype))
+    most = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+    return Format(name, bits, most, np.dtype(dtype))
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
@@ -141,7 +142,8 @@ def _scales(largest: Floats, scheme: Scheme) -> Floats:
     if scheme.scale == "e8m0":
         # The specification's rule: the exponent of the largest value less that of the largest number.
         exponent = np.floor(np.log2(np.maximum(largest, tiny))) - np.floor(np.log2(scheme.format.maximum))
-        return np.exp2(exponent, dtype=np.float32)
+        powers: Floats = np.exp2(exponent, dtype=np.float32)
+        return powers
     exact = largest / scheme.format.maximum
     if scheme.scale == "e4m3":
         overall = max(float(largest.max()) / (_E4M3_MAX * _E2M1_MAX), float(tiny))

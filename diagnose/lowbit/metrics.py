@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, inf, log10, sqrt
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -150,7 +151,7 @@ def _ranges(reference: Array, low: Array) -> tuple[tuple[float, float], float]:
 
 
 def _metrics(sums: _Sums, reference: Array, low: Array) -> Metrics:
-    counted = {
+    counted: dict[str, Any] = {
         "elements": reference.size,
         "equal": sums.same,
         "nan_count": sums.low_nan,
@@ -200,8 +201,8 @@ def _top_share(parts: Doubles) -> float | None:
     return float(np.partition(parts, -count)[-count:].sum()) / total
 
 
-def _by_channel(sums: _Sums) -> dict[str, float | int | None]:
-    found: dict[str, float | int | None] = {"channels": len(sums.channel_errors)}
+def _by_channel(sums: _Sums) -> dict[str, Any]:
+    found: dict[str, Any] = {"channels": len(sums.channel_errors)}
     found["channel_concentration_ratio"] = _top_share(sums.channel_errors)
     typical = float(np.median(sums.channel_largest))
     if len(sums.channel_errors) < 8 or typical == 0.0:
@@ -216,9 +217,9 @@ def _by_channel(sums: _Sums) -> dict[str, float | int | None]:
     return found
 
 
-def _by_token(sums: _Sums) -> dict[str, float | None]:
+def _by_token(sums: _Sums) -> dict[str, Any]:
     errors, signal = np.concatenate(sums.token_errors), np.concatenate(sums.token_signal)
-    found = {"token_concentration_ratio": _top_share(errors), "token_trend": None}
+    found: dict[str, Any] = {"token_concentration_ratio": _top_share(errors), "token_trend": None}
     told = signal > 0.0
     if told.sum() >= 16 and sums.dd > 0.0:
         ranks = np.argsort(np.argsort(errors[told] / signal[told]))
@@ -252,6 +253,6 @@ def _ulps(reference: Array, low: Array) -> tuple[float | None, float | None]:
 def format_maximum(kind: str) -> float | None:
     """Largest finite number of a stored floating type."""
     try:
-        return float(ml_dtypes.finfo(np.dtype(kind)).max)
+        return float(ml_dtypes.finfo(np.dtype(kind)).max)  # type: ignore[no-untyped-call]
     except (TypeError, ValueError):
         return None

@@ -15,4 +15,5 @@ def sample_rows(high: int, wide: int, most: int = _SAMPLE_ELEMENTS) -> Indices:
     count = min(high, max(FEWEST_ROWS, min(_MOST_ROWS, most // max(wide, 1))))
     edges = np.linspace(0, high, count + 1).astype(np.intp)
     widths = np.maximum(edges[1:] - edges[:-1], 1)
-    return edges[:-1] + (np.arange(count, dtype=np.intp) * 2654435761 % 4294967296) % widths
+    rows: Indices = edges[:-1] + (np.arange(count, dtype=np.intp) * 2654435761 % 4294967296) % widths
+    return rows

@@ -52,7 +52,7 @@ def weight_checks(compared: Sequence[Compared], sources: tuple[Source, ...]) -> 
 
 def weight_readings(compared: Sequence[Compared], sources: tuple[Source, ...]) -> Iterator[facts.WeightReading]:
     """One fact for each reading and module that it explains, over all layers."""
-    total = defaultdict(int)
+    total: dict[str, int] = defaultdict(int)
     layers: dict[str, set[int | None]] = defaultdict(set)
     groups: dict[tuple[str, ...], list[tuple[WeightResult, Hypothesis, int | None]]] = defaultdict(list)
     for item in compared:

@@ -127,7 +127,7 @@ class Examiner:
         if best is not None:
             hypothesis, sqnr = best
             gained = inf if sqnr is None else sqnr - (-inf if measured is None else measured)
-            floor = expected
+            floor: float | None = expected
             if hypothesis.block is not None:
                 # The sample holds only some of the values that share a scale by this reading.
                 floor = expected_sqnr_db(reference, replace(theory, block=hypothesis.block))

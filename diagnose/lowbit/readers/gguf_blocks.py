@@ -42,7 +42,8 @@ def _nibbles(packed: Bytes) -> Bytes:
 
 def _fifth_bits(blocks: Bytes, at: int) -> Bytes:
     """32 bits at an offset, one for each value, where they stand in the value."""
-    return np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little") << 4
+    bits: Bytes = np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little") << np.uint8(4)
+    return bits
 
 
 def _q4_0(blocks: Bytes) -> Floats:
@@ -93,7 +94,7 @@ def _q4_k(blocks: Bytes) -> Floats:
 
 def _q5_k(blocks: Bytes) -> Floats:
     high = np.unpackbits(blocks[:, 16:48, None], axis=2, bitorder="little").swapaxes(1, 2).reshape(-1, 256)
-    return _scaled_parts(blocks, _paired_nibbles(blocks[:, 48:]) | (high << 4))
+    return _scaled_parts(blocks, _paired_nibbles(blocks[:, 48:]) | (high << np.uint8(4)))
 
 
 def _q6_k(blocks: Bytes) -> Floats:
@@ -102,7 +103,8 @@ def _q6_k(blocks: Bytes) -> Floats:
     nibbles = np.concatenate([low & 15, low >> 4], axis=2)
     codes = (nibbles | (high.reshape(-1, 2, 128) << 4)).astype(np.float32).reshape(-1, 16, 16) - 32
     scales = np.ascontiguousarray(blocks[:, 192:208]).view(np.int8).astype(np.float32) * _half(blocks, 208)
-    return (scales[:, :, None] * codes).reshape(-1, 256)
+    values: Floats = (scales[:, :, None] * codes).reshape(-1, 256)
+    return values
 
 
 _E2M1 = np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float32)
@@ -110,7 +112,8 @@ _E2M1 = np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.fl
 
 def _mxfp4(blocks: Bytes) -> Floats:
     scales = np.ldexp(np.float32(1), blocks[:, :1].astype(np.int32) - 127)
-    return _E2M1[_nibbles(blocks[:, 1:])] * scales
+    values: Floats = _E2M1[_nibbles(blocks[:, 1:])] * scales
+    return values
 
 
 BLOCK_TYPES: Mapping[int, BlockType] = MappingProxyType(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from diagnose.lowbit.tensors import Array, Tensor, TensorError
 from diagnose.lowbit.types import ONNX
 
 _DIMS, _TYPE, _NAME, _RAW, _EXTERNAL = 1, 2, 8, 9, 13
-_REPEATED = {4: np.dtype("<f4"), 10: np.dtype("<f8")}
+_REPEATED: dict[int, np.dtype[Any]] = {4: np.dtype("<f4"), 10: np.dtype("<f8")}
 _VARINTS = (5, 7, 11)
 
 

@@ -18,7 +18,8 @@ from diagnose.lowbit.tensors import Tensor, TensorError, TensorSet
 _MOST_SETTINGS_BYTES = 16 << 20
 _SUFFIXES = (".safetensors", ".gguf", ".npz", ".npy", ".pb", ".pt", ".pth", ".bin")
 INDEX = "model.safetensors.index.json"
-MANIFESTS = ("manifest.json", "dump.json")
+CAPTURE = "manifest.json"
+MANIFESTS = (CAPTURE, "dump.json")
 """A capture's own manifest; msprobe's."""
 
 
@@ -108,6 +109,8 @@ def _checkpoint(folder: Path, index: Path) -> TensorSet:
 def _settings(folder: Path) -> dict[str, Any]:
     """The model's settings, with those of its quantisation from wherever they stand."""
     settings = _optional(folder / "config.json")
+    if (folder / CAPTURE).is_file():
+        settings["capture"] = _optional(folder / CAPTURE)
     for name in ("quantize_config.json", "quant_config.json", "hf_quant_config.json"):
         if "quantization_config" not in settings and (found := _optional(folder / name)):
             settings["quantization_config"] = found.get("quantization", found)
