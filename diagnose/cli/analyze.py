@@ -12,6 +12,7 @@ import click
 from diagnose.cli.durations import duration as duration_type
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
 from diagnose.cli.output import standard_output
+from diagnose.cli.prometheus_options import PrometheusQuestion, prometheus_options
 from diagnose.cli.question import Question
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     help="Unit of a column of a table of requests: s, ms, us or ns. May be repeated.",
 )
 @click.option("--explain", "explained", metavar="CAUSE", help="Take this cause's probability apart.")
+@prometheus_options
 def analyze(
     paths: tuple[str, ...],
     symptoms: tuple[str, ...],
@@ -68,8 +70,11 @@ def analyze(
     columns: tuple[str, ...],
     units: tuple[str, ...],
     explained: str | None,
+    prometheus: PrometheusQuestion | None,
 ) -> ExitCode:
     """Rank the causes that files, folders, archives, standard input (-), or this machine (--live) speak for.
+
+    --prometheus reads a running server, alone or beside them: dcgm-exporter, node_exporter and inference servers.
 
     Formats are recognised by content: nvidia-smi in all its forms, kernel logs, lspci, NCCL logs and nccl-tests,
     numactl, lscpu, pasted terminals with several outputs in one file, compressed with gz, zst, xz or bz2, and in
@@ -81,12 +86,12 @@ def analyze(
         if style not in ("text", "json"):
             raise click.UsageError(f"--explain writes text or json, not {style}")
         with _recording(live, duration) as recording:
-            question = Question(paths, symptoms, host, recording, pattern, columns, units)
+            question = Question(paths, symptoms, host, recording, pattern, columns, units, prometheus)
             return explain_cause(explained, question, style, fail_on)
     from diagnose.cli.inputs import run_analysis
 
     with _recording(live, duration) as recording:
-        question = Question(paths, symptoms, host, recording, pattern, columns, units)
+        question = Question(paths, symptoms, host, recording, pattern, columns, units, prometheus)
         return _report(run_analysis(question), style, fail_on, top)
 
 

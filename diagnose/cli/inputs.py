@@ -75,10 +75,31 @@ def run_analysis(question: Question) -> Analysis:
         progress("ranking causes")
         symptoms = [*question.symptoms, *reported_symptoms(facts, knowledge)]
         diagnosis = diagnose(SessionRunner(knowledge), facts, symptoms, series)
-    return Analysis(knowledge, readings.inputs, diagnosis, question.paths, simulations(facts))
+    return Analysis(knowledge, readings.inputs, diagnosis, _named(question), simulations(facts))
+
+
+def _named(question: Question) -> list[str]:
+    """Inputs by the names that reports give them."""
+    if question.prometheus is None:
+        return [*question.paths]
+    from diagnose.cli.prometheus_source import shown_url
+
+    return [*question.paths, shown_url(question.prometheus)]
 
 
 def _read(question: Question, progress: Progress) -> Readings:
+    readings = _read_files(question, progress)
+    if question.prometheus is None:
+        return readings
+    from diagnose.cli.prometheus_source import read_source
+
+    found = read_source(question.prometheus, progress)
+    return Readings(
+        [*readings.facts, *found.facts], [*readings.inputs, *found.inputs], [*readings.series, *found.series]
+    )
+
+
+def _read_files(question: Question, progress: Progress) -> Readings:
     logs = [training_log(question.pattern)] if question.pattern is not None else []
     tables = request_tables(question)
     paths = [*question.paths, *([] if question.live is None else [str(question.live)])]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from diagnose.cli.prometheus_options import PrometheusQuestion
+
 
 @dataclass(frozen=True)
 class Question:
@@ -23,8 +25,10 @@ class Question:
     """Columns of tables of requests whose names do not tell what they hold: `ttft=first`."""
     units: Sequence[str] = ()
     """Units of columns whose names do not tell them: `first=ms`."""
+    prometheus: PrometheusQuestion | None = None
+    """A server to read."""
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to read."""
-        return not self.paths and self.live is None
+        return not self.paths and self.live is None and self.prometheus is None
