@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -71,8 +71,14 @@ def slower_directions(pairs: Iterable[Pair]) -> list[Pair]:
     return list(found.values())
 
 
-def pair_facts(block: Block, pairs: Iterable[Pair], how: Measurement) -> list[Fact]:
-    """One fact for each pair."""
+def pair_facts(
+    block: Block,
+    pairs: Iterable[Pair],
+    how: Measurement,
+    without_peer_access: Mapping[frozenset[int | str], float] | None = None,
+) -> list[Fact]:
+    """One fact for each pair; of the same pairs the bandwidth without peer access, where it was measured too."""
+    without_peer_access = without_peer_access or {}
     return [
         PeerBandwidth(
             subject=block.subject().model_copy(
@@ -84,6 +90,7 @@ def pair_facts(block: Block, pairs: Iterable[Pair], how: Measurement) -> list[Fa
             bytes_per_second=pair.bytes_per_second,
             bidirectional=how.bidirectional,
             p2p_enabled=how.p2p_enabled,
+            without_peer_access_bytes_per_second=without_peer_access.get(pair.ends),
             reference_bytes_per_second=pair.reference_bytes_per_second,
             concurrent=pair.concurrent,
             label=pair.label,

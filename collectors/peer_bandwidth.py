@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import ClassVar
 
@@ -55,8 +55,16 @@ class PeerBandwidthMatrix(BlockCollector):
             best = min(
                 sections, key=lambda section: (section.how.p2p_enabled is False, bool(section.how.bidirectional))
             )
-            parsed.facts += pair_facts(block, best.pairs, best.how)
+            parsed.facts += pair_facts(block, best.pairs, best.how, _without_peer_access(best, sections))
         return parsed
+
+
+def _without_peer_access(best: _Section, sections: Sequence[_Section]) -> dict[frozenset[int | str], float]:
+    """Pairs of the matrix that differs from the best one in nothing but peer access."""
+    if not best.how.p2p_enabled:
+        return {}
+    other = next((item for item in sections if item.how == replace(best.how, p2p_enabled=False)), None)
+    return {pair.ends: pair.bytes_per_second for pair in other.pairs} if other is not None else {}
 
 
 def _sections(block: Block) -> Iterator[_Section]:

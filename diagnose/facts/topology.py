@@ -71,6 +71,9 @@ class PeerBandwidth(Fact):
     bytes_per_second: float = required("Bandwidth; of the slower direction where both were measured alone")
     bidirectional: bool | None = optional("Both directions counted together")
     p2p_enabled: bool | None = optional("Whether peer access was switched on for the measurement")
+    without_peer_access_bytes_per_second: float | None = optional(
+        "The same pair with peer access switched off, where both were measured"
+    )
     reference_bytes_per_second: float | None = optional(
         "An earlier or healthy value of the same pair, where the table gives one"
     )

@@ -73,6 +73,13 @@ def test_late_in_changing_places_wanders() -> None:
     assert fact.late_steps_ratio == pytest.approx(0.5, abs=0.15)
 
 
+def test_workers_that_are_slow_together_do_not_wander_though_they_take_turns_at_being_the_slowest() -> None:
+    times = noise(4, workers=16)
+    times[:, 4:8] *= 1.11
+    assert lateness(times).pattern == "persistent"
+    assert lateness(times).share_of_steps < 0.5
+
+
 def test_a_few_bad_steps_do_not_make_a_straggler() -> None:
     times = noise(3)
     times[:4, 5] *= 20

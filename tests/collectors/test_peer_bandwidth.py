@@ -143,3 +143,12 @@ def test_field_matrices_have_every_pair(corpus: Path) -> None:
         assert len(pairs(parsed)) == 28, path
         assert summaries(parsed)[0].lowest_to_median_ratio > 0.9, path
     assert len(files) == 3
+
+
+def test_pairs_are_told_with_and_without_peer_access() -> None:
+    pairs = [fact for fact in parse(FULL).facts if isinstance(fact, PeerBandwidth)]
+    told = {(fact.subject.gpu_index, fact.peer): fact.without_peer_access_bytes_per_second for fact in pairs}
+    assert sorted(told.values(), key=str) == [15e9, 15.1e9, 16e9]
+    only = FULL.replace("Unidirectional P2P=Disabled", "Bidirectional P2P=Disabled")
+    alone = [fact for fact in parse(only).facts if isinstance(fact, PeerBandwidth)]
+    assert {fact.without_peer_access_bytes_per_second for fact in alone} == {None}

@@ -130,8 +130,25 @@ def acs(world: World, rng: Random) -> None:
     often=("topo", "lscpu"),
 )
 def iommu(world: World, rng: Random) -> None:
-    """The IOMMU translates on bare metal."""
-    _node(world).iommu = "translated"
+    """The IOMMU translates on bare metal: peer traffic is slow, and on some machines faults and comes out wrong."""
+    node = _node(world)
+    node.iommu = "translated"
+    if rng.random() < 0.5:
+        return
+    node.wrong_elements = rng.randrange(3, 900)
+    for gpu in node.gpus[: rng.randrange(1, 3)]:
+        address = f"0x{rng.getrandbits(44):x}"
+        if node.cpu.vendor == "AuthenticAMD":
+            node.kernel_lines += [
+                f"nvidia {gpu.slot.bus_id}: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0{14 + gpu.index:03x} "
+                f"address={address} flags=0x0020]"
+            ]
+        else:
+            node.kernel_lines += [
+                "DMAR: DRHD: handling fault status reg 3",
+                f"DMAR: [DMA Write NO_PASID] Request device [{gpu.slot.bus_id[5:]}] fault addr {address} "
+                "[fault reason 0x05] PTE Write access is not set",
+            ]
 
 
 @fault(

@@ -105,6 +105,8 @@ class Machine:
     acs_redirect: bool = False
     iommu: str = "off"
     """`off`, `passthrough` or `translated`."""
+    wrong_elements: int = 0
+    """Of a collective's result, because copies between GPUs went astray."""
     hidden_topology: bool = False
     shm_mib: int = 0
     memlock_bytes: int | None = None

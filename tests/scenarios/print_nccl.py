@@ -173,21 +173,23 @@ def nccl_tests(
     columns = "    time   algbw   busbw #wrong"
     lines += [f"#       size         count      type   redop    root {columns} {columns}"]
     lines += ["#        (B)    (elements)" + " " * 31 + "(us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       "]
-    total, rows = 0.0, 0
+    total, rows, total_wrong = 0.0, 0, 0
     factor = 2 * (count - 1) / count
     latency = (18 + 1.6 * count + 22 * (len(hosts) - 1) ** 0.5) * 1e-6
     for power in range(10, 34, 2):
         size = 2**power
         cells = []
+        wrong = node.wrong_elements if size >= 2**20 else 0
+        total_wrong += 2 * (wrong > 0)
         for _ in range(2):
             seconds = (latency + size * factor / (top * 1e9) * (1 + 2**22 / (size + 2**20) * 0.2)) * rng.gauss(1, 0.006)
             algorithm = size / seconds / 1e9
             time = seconds * 1e6
             digits = 0 if time >= 10000 else 1 if time >= 100 else 2
-            cells.append(f"  {time:7.{digits}f}  {algorithm:6.2f}  {algorithm * factor:6.2f}      0")
+            cells.append(f"  {time:7.{digits}f}  {algorithm:6.2f}  {algorithm * factor:6.2f}  {wrong:>5}")
             total, rows = total + algorithm * factor, rows + 1
         lines += [f"{size:>12}{size // 4:>14}     float     sum      -1{cells[0]}{cells[1]}"]
-    lines += ["# Out of bounds values : 0 OK", f"# Avg bus bandwidth    : {total / rows:.4f} ", "#"]
+    lines += [f"# Out of bounds values : {total_wrong} {'FAILED' if total_wrong else 'OK'}", f"# Avg bus bandwidth    : {total / rows:.4f} ", "#"]
     return "\n".join(lines) + "\n"
 
 
