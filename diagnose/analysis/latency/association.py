@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,8 @@ from diagnose.analysis.latency.target import Target
 
 LEVEL = 0.01
 """Chance, over all candidates of a latency together, that unrelated ones are called associated."""
-_PERMUTATIONS = 999
+_PERMUTATIONS, _FEWER = 999, 499
+_MANY_WINDOWS = 20_000
 _MOST_COMPARED = 24
 _LAGS = (0, 1, 2, 4, -1)
 _REMAINING = 0.4
@@ -74,7 +75,8 @@ def associations(target: Target, candidates: Sequence[Candidate]) -> list[Associ
         return [*found, *(Association(item, TOO_FEW, reason) for item in _first_of_group(varying, set()))]
     scores = np.stack([standardised(high_passed(savage(item.values * item.sign), length)) for item in varying])
     generator = np.random.default_rng([target.grid.count, int(target.requests.sum())])
-    tested = test(goal, scores, _LAGS, block, _PERMUTATIONS, generator)
+    times = _PERMUTATIONS if target.grid.count < _MANY_WINDOWS else _FEWER
+    tested = test(goal, scores, _LAGS, block, times, generator)
     strengths = tested.correlations / tested.deviations
     best_lag = strengths.argmax(axis=1)
     strongest: dict[object, int] = {}
@@ -82,19 +84,21 @@ def associations(target: Target, candidates: Sequence[Candidate]) -> list[Associ
         held = strongest.get(item.group)
         if held is None or strengths[place].max() > strengths[held].max():
             strongest[item.group] = place
-    aligned: dict[int, Scores] = {}
-    measured: dict[int, Association] = {}
-    for place in strongest.values():
-        at = best_lag[place]
-        association = Association(
+    chosen = [
+        Association(
             varying[place], NOT_SHOWN,
             p_value=float(tested.p_values[place]), p_adjusted=float(tested.p_adjusted[place]),
-            correlation=float(tested.correlations[place, at]), lag=_LAGS[at],
-            deviation=float(tested.deviations[place, at]),
-        )  # fmt: skip
-        measured[place] = _with_tails(target, association, generator)
-        if measured[place].verdict == ASSOCIATED:
-            aligned[place] = lagged(scores[place], _LAGS[at])
+            correlation=float(tested.correlations[place, best_lag[place]]), lag=_LAGS[best_lag[place]],
+            deviation=float(tested.deviations[place, best_lag[place]]),
+        )
+        for place in strongest.values()
+    ]  # fmt: skip
+    measured = dict(zip(strongest.values(), _with_tails(target, chosen, generator), strict=True))
+    aligned = {
+        place: lagged(scores[place], association.lag)
+        for place, association in measured.items()
+        if association.verdict == ASSOCIATED
+    }
     compared = sorted(aligned, key=lambda place: -(measured[place].correlation or 0.0))[:_MOST_COMPARED]
     measured |= _explained(goal, {place: aligned[place] for place in compared}, measured)
     return [*found, *measured.values()]
@@ -108,24 +112,26 @@ def _first_of_group(items: Sequence[Candidate], taken: set[object]) -> list[Cand
     return list(groups.values())
 
 
-def _with_tails(target: Target, found: Association, generator: np.random.Generator) -> Association:
-    """Conditional tails, and the verdict that they and the test give."""
-    values = _moved(found.candidate.values, found.lag) * found.candidate.sign
-    low, high = ranges(values)
-    both = tails(target, low, high)
-    if both is None:
-        return replace(found, verdict=TOO_FEW, reason="too few requests while it is high or while it is low")
-    found = replace(
-        found, tails=both,
-        driver_low=float(np.median(values[low])) * found.candidate.sign,
-        driver_high=float(np.median(values[high])) * found.candidate.sign,
-    )  # fmt: skip
-    if found.p_adjusted is None or found.p_adjusted > LEVEL:
-        return found
-    ratio = tail_ratio(target, low, high, generator)
-    if ratio is None or ratio.low <= 1.0:
-        return replace(found, ratio=ratio, reason="the tail is no longer while it is high")
-    return replace(found, ratio=ratio, verdict=ASSOCIATED)
+def _with_tails(target: Target, chosen: Sequence[Association], generator: np.random.Generator) -> Iterator[Association]:
+    """Conditional tails, and the verdicts that they and the test give."""
+    values = [_moved(found.candidate.values, found.lag) * found.candidate.sign for found in chosen]
+    pairs = [ranges(item) for item in values]
+    for found, seen, (low, high), both in zip(chosen, values, pairs, tails(target, pairs), strict=True):
+        if both is None:
+            yield replace(found, verdict=TOO_FEW, reason="too few requests while it is high or while it is low")
+            continue
+        told = replace(
+            found, tails=both,
+            driver_low=float(np.median(seen[low])) * found.candidate.sign,
+            driver_high=float(np.median(seen[high])) * found.candidate.sign,
+        )  # fmt: skip
+        if found.p_adjusted is None or found.p_adjusted > LEVEL:
+            yield told
+            continue
+        ratio = tail_ratio(target, low, high, generator)
+        longer = ratio is not None and ratio.low > 1.0
+        reason = None if longer else "the tail is no longer while it is high"
+        yield replace(told, ratio=ratio, verdict=ASSOCIATED if longer else NOT_SHOWN, reason=reason)
 
 
 def _moved(values: Scores, lag: int) -> Scores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ FEWEST = 50
 _LOWER, _UPPER = 0.5, 0.8
 _STRETCHES = 96
 _RESAMPLES = 400
+_AT_ONCE = 32
 
 Mask = NDArray[np.bool_]
 
@@ -50,21 +52,28 @@ def ranges(values: NDArray[np.floating]) -> tuple[Mask, Mask]:
     return known & low, known & high
 
 
-def tails(target: Target, low: Mask, high: Mask) -> Tails | None:
-    """Both ranges' quantiles; None where either has too few requests."""
-    sums = np.stack([low, high]).astype(np.float32) @ target.histogram
-    counts = sums.sum(axis=1)
-    if counts.min() < FEWEST:
-        return None
-    middle, slow = target.quantile(sums, 0.5), target.quantile(sums, 0.99)
+def tails(target: Target, pairs: Sequence[tuple[Mask, Mask]]) -> list[Tails | None]:
+    """Quantiles of each pair of lower and upper range; None where either has too few requests."""
     whole = target.histogram.sum(axis=0, dtype=np.float64)
     from_top = np.cumsum(whole[::-1])[::-1]
     slowest = from_top <= max(0.01 * whole.sum(), from_top[-1])
-    inside = float(sums[1, slowest].sum())
-    return Tails(
-        float(middle[0]), float(middle[1]), float(slow[0]), float(slow[1]),
-        float(counts[1] / whole.sum()), inside / max(float(whole[slowest].sum()), 1.0),
-    )  # fmt: skip
+    found: list[Tails | None] = []
+    for first in range(0, len(pairs), _AT_ONCE):
+        masks = np.stack([mask for pair in pairs[first : first + _AT_ONCE] for mask in pair])
+        sums = masks.astype(np.float32) @ target.histogram
+        middle, slow = target.quantile(sums, 0.5), target.quantile(sums, 0.99)
+        counts, inside = sums.sum(axis=1), sums[:, slowest].sum(axis=1)
+        for low, high in zip(range(0, len(masks), 2), range(1, len(masks), 2), strict=True):
+            few = min(counts[low], counts[high]) < FEWEST
+            found.append(
+                None
+                if few
+                else Tails(
+                    float(middle[low]), float(middle[high]), float(slow[low]), float(slow[high]),
+                    float(counts[high] / whole.sum()), float(inside[high] / max(whole[slowest].sum(), 1.0)),
+                )
+            )  # fmt: skip
+    return found
 
 
 def tail_ratio(target: Target, low: Mask, high: Mask, generator: np.random.Generator) -> Quantile | None:
