@@ -110,6 +110,10 @@ class ProductCheck(Fact):
     sqnr_db: float | None = optional("SQNR of the recorded output; absent where equal")
     output_floor_db: float | None = optional("SQNR that rounding the output to its stored type alone gives")
     with_quantised_input_sqnr_db: float | None = optional("The same with the input quantised as the format would")
+    clip_limit_ratio: float | None = optional(
+        "Limit over the largest input, where cutting the input off there explains the output far better"
+    )
+    with_clipped_input_sqnr_db: float | None = optional("SQNR with the input cut off there")
 
 
 class AccumulationProfile(Fact):
@@ -280,7 +284,7 @@ class CalibrationCoverage(Fact):
     worst_ratio: float = required("Largest input over calibrated range")
     worst_module: str = required("Where")
     median_ratio: float = required("Median of largest input over calibrated range")
-    median_clipped_ratio: float = required("Median share of elements beyond the range")
+    median_clipped_ratio: float | None = optional("Median share of elements beyond the range, where scales are known")
     too_wide: int = required("Modules whose range is over eight times the largest input")
     all_default: bool = required("Whether every static scale is exactly 1")
 

@@ -27,7 +27,7 @@ from diagnose.lowbit.formats import FORMATS, OF_DTYPE, Scheme, combined_db, expe
 from diagnose.lowbit.metrics import Metrics, compare, format_maximum
 from diagnose.lowbit.names import Named, named
 from diagnose.lowbit.pairing import Pair, pair
-from diagnose.lowbit.products import calibration_coverage, product_facts
+from diagnose.lowbit.products import accumulation_profile, calibration_coverage, clipped_inputs, product_checks
 from diagnose.lowbit.tensors import Array, Floats, TensorError, TensorSet, as_floats
 from diagnose.lowbit.types import is_number
 
@@ -116,10 +116,11 @@ class _Comparing:
         errors = [item.fact for item in seen]
         sources = errors[0].sources
         local = list(self._local(seen))
+        products = list(product_checks(self.low, self.weights, self.used))
         floor, ratios = self._noise_floor(seen, sources)
         features: list[Fact | None] = [
             summary("activations", errors, **self._ends(errors, tokens)),
-            depth_profile(errors, sources),
+            depth_profile(errors, local, sources),
             _nan_onset(errors, self.low),
             *local,
             *concentrations(local, sources),
@@ -127,8 +128,9 @@ class _Comparing:
             _clipping(errors, sources),
             self._outliers(seen, sources),
             pairing_fact(self.pairing, sources),
-            calibration_coverage(self.weights, self.reference, sources),
-            *product_facts(self.low, self.weights, self.used),
+            calibration_coverage(self.weights, self.reference, sources) or clipped_inputs(products, sources),
+            *products,
+            accumulation_profile(products),
         ]
         points = [point_of(fact, ratios.get(fact.tensor)) for fact in errors if fact.role != "input"]
         return Comparison("activations", errors, [fact for fact in features if fact is not None], points, self.problems)

@@ -10,14 +10,13 @@ from typing import Any
 
 from diagnose.facts import Fact, Source
 from diagnose.facts.lowbit import LowbitComparison, TensorError, TensorPairing
+from diagnose.lowbit.depth import GAP_DB
 from diagnose.lowbit.metrics import Metrics
 from diagnose.lowbit.names import Named, named
 from diagnose.lowbit.pairing import Pairing
 from diagnose.lowbit.tensors import TensorSet
 
 Progress = Callable[[str], None]
-GAP_DB = 6.0
-"""Pairs this far below the theory are counted as such."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from diagnose.lowbit.names import pattern_of
 
 _FEWEST_LAYERS = 4
 _FLAT = 1.5
-_JUMP, _JUMP_SHARE = 3.0, 0.6
+_JUMP, _JUMP_SHARE, _JUMP_OVER_OTHERS = 1.5, 0.5, 4.0
+"""A jump is so large a step, holds so much of all growth (as a logarithm), and is so many times the median step."""
 _BLOW_UP = 0.25
 """Doublings a layer, over the second half: twice in four layers."""
 _SLOWING = 0.5
@@ -23,6 +24,8 @@ _INPUT = 0.01
 """Relative error of the embedding's output from which on the runs did not see the same input."""
 _AT_OUTPUT = 5.0
 _DIVERGING = 3.0
+GAP_DB = 6.0
+"""So far below the theory an error is no matter of the distribution."""
 _CATEGORIES = {
     "lm_head": "head", "embed_tokens": "embedding", "mlp.gate_proj": "gate", "mlp.gate": "router", "router": "router",
     "o_proj": "attention-output", "norm": "norm", "down_proj": "down",
@@ -58,7 +61,9 @@ def layer_steps(errors: Sequence[TensorError]) -> list[Step]:
     return steps
 
 
-def depth_profile(errors: Sequence[TensorError], sources: tuple[Source, ...]) -> DepthProfile | None:
+def depth_profile(
+    errors: Sequence[TensorError], local: Sequence[LayerLocalError], sources: tuple[Source, ...]
+) -> DepthProfile | None:
     """The profile, where activations of at least two layers differ."""
     steps = layer_steps(errors)
     if len(steps) < 2 or max(step.ratio for step in steps) == 0.0:
@@ -68,7 +73,7 @@ def depth_profile(errors: Sequence[TensorError], sources: tuple[Source, ...]) ->
     largest = max(range(len(growth)), key=growth.__getitem__)
     total = log2(ratios[-1] / ratios[0])
     share = log2(growth[largest]) / total if total > 0.1 else None
-    diverging = _first_diverging(steps, ratios)
+    diverging = _first_local(local, errors) or _first_diverging(steps, ratios, growth)
     return DepthProfile(
         sources=sources,
         shape=_shape(errors, ratios, growth, share),
@@ -76,8 +81,8 @@ def depth_profile(errors: Sequence[TensorError], sources: tuple[Source, ...]) ->
         first_relative_l2_ratio=ratios[0],
         middle_relative_l2_ratio=ratios[len(ratios) // 2],
         last_relative_l2_ratio=ratios[-1],
-        first_diverging_layer=None if diverging is None else diverging.layer,
-        first_diverging_tensor=None if diverging is None else diverging.tensor,
+        first_diverging_layer=None if diverging is None else diverging[0],
+        first_diverging_tensor=None if diverging is None else diverging[1],
         step_ratio=growth[largest],
         step_layer=steps[largest + 1].layer,
         step_share=share,
@@ -93,7 +98,7 @@ def _shape(errors: Sequence[TensorError], ratios: Sequence[float], growth: Seque
         return "at-output"
     if len(ratios) < _FEWEST_LAYERS:
         return "short"
-    if max(growth) >= _JUMP and (share is None or share >= _JUMP_SHARE):
+    if _is_jump(growth, growth.index(max(growth))) and (share is None or share >= _JUMP_SHARE):
         return "jump"
     if max(ratios) / min(ratios) < _FLAT:
         return "flat"
@@ -104,6 +109,13 @@ def _shape(errors: Sequence[TensorError], ratios: Sequence[float], growth: Seque
     if ratios[-1] - ratios[half] < _SLOWING * (ratios[half] - ratios[0]):
         return "saturation"
     return "steady"
+
+
+def _is_jump(growth: Sequence[float], at: int) -> bool:
+    """Whether the step after a layer stands out from the others."""
+    others = [abs(log2(step)) for where, step in enumerate(growth) if where != at]
+    usual = median(others) if others else 0.0
+    return growth[at] >= _JUMP and log2(growth[at]) >= _JUMP_OVER_OTHERS * usual
 
 
 def _before_layers(errors: Sequence[TensorError]) -> float:
@@ -128,16 +140,22 @@ def _slope(values: Sequence[float]) -> float:
     return sum((at - centre) * (value - mean) for at, value in enumerate(values)) / across
 
 
-def _first_diverging(steps: Sequence[Step], ratios: Sequence[float]) -> Step | None:
-    """The first layer three times over all before it and over what its format gives."""
-    for at, (step, ratio) in enumerate(zip(steps, ratios, strict=True)):
-        if step.expected is not None and ratio < _DIVERGING * step.expected:
-            continue
-        if at == 0:
-            if step.expected is not None:
-                return step
-        elif ratio >= _DIVERGING * max(ratios[:at]):
-            return step
+def _first_local(local: Sequence[LayerLocalError], errors: Sequence[TensorError]) -> tuple[int, str] | None:
+    """The first module that adds far more than its format costs, where inputs and outputs were recorded."""
+    for fact in local:
+        if fact.layer is not None and fact.origin == "local" and fact.gap_db is not None and fact.gap_db >= GAP_DB:
+            return fact.layer, next(error.tensor for error in errors if error.position == fact.position)
+    return None
+
+
+def _first_diverging(steps: Sequence[Step], ratios: Sequence[float], growth: Sequence[float]) -> tuple[int, str] | None:
+    """The first layer that stands out: of the format's cost, or of the steps between layers."""
+    first = steps[0]
+    if first.expected is not None and ratios[0] >= _DIVERGING * first.expected:
+        return first.layer, first.tensor
+    for at, step in enumerate(steps[1:]):
+        if _is_jump(growth, at) and ratios[at + 1] > max(ratios[: at + 1]):
+            return step.layer, step.tensor
     return None
 
 
@@ -151,6 +169,7 @@ def concentrations(local: Sequence[LayerLocalError], sources: tuple[Source, ...]
     last = max(layers, default=0)
     for fact in told:
         groups[f"module {fact.module}"].append(fact)
+        groups[f"one {fact.position}"].append(fact)
         if fact.layer is not None and len(layers) > _FEWEST_LAYERS:
             groups[f"layer {fact.layer}"].append(fact)
             if fact.layer in (0, last):
@@ -172,7 +191,7 @@ def concentrations(local: Sequence[LayerLocalError], sources: tuple[Source, ...]
     yield ErrorConcentration(
         sources=sources,
         pattern=_pattern(key, found, len(layers), last),
-        category="ends" if key == "ends" else _category(module) if key.startswith("module") else None,
+        category="ends" if key == "ends" else None if key.startswith("layer") else _category(module),
         modules=len(found),
         modules_share_ratio=part,
         error_share_ratio=share,

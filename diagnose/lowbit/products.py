@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log2
 from statistics import median
 
 import numpy as np
 
-from diagnose.facts import Fact, Source
+from diagnose.facts import Source
 from diagnose.facts.lowbit import AccumulationProfile, CalibrationCoverage, ProductCheck
 from diagnose.lowbit.checkpoint import Checkpoint, open_checkpoint
 from diagnose.lowbit.deployed import Deployed
@@ -23,6 +23,9 @@ _ROWS, _OUTPUTS = 32, 256
 _INEXACT_DB = 50.0
 _RANGES = {"float8_e4m3fn": 448.0, "float8_e4m3fnuz": 240.0, "float8_e5m2": 57344.0, "int8": 127.0}
 _EXCEEDED, _TOO_WIDE = 1.3, 8.0
+_LIMITS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+_FINER = (0.8, 0.9, 1.0, 1.1, 1.2)
+_CLIPPING_GAIN_DB = 6.0
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,11 @@ class _Module:
     gave: Tensor
 
 
-def product_facts(low: TensorSet, weights: TensorSet | None, used: Deployed | None) -> Iterator[Fact]:
-    """One fact for each module whose input, output and weight are at hand, and one on all of them."""
+def product_checks(low: TensorSet, weights: TensorSet | None, used: Deployed | None) -> Iterator[ProductCheck]:
+    """One fact for each module whose input, output and weight are at hand."""
     holder = weights if weights is not None else low
     checkpoint = open_checkpoint(holder)
     by_key = {named(name).key: name for name in (*checkpoint.encoded, *checkpoint.plain)}
-    found = []
     for module in _modules(low):
         told = module.told
         weight = by_key.get((told.layer, told.module, "weight", "weight"))
@@ -46,11 +48,7 @@ def product_facts(low: TensorSet, weights: TensorSet | None, used: Deployed | No
             continue
         fact = _product(module, checkpoint, weight, bias, used)
         if fact is not None:
-            found.append(fact)
-    yield from found
-    profile = _profile(found)
-    if profile is not None:
-        yield profile
+            yield fact
 
 
 def _modules(low: TensorSet) -> Iterator[_Module]:
@@ -99,6 +97,47 @@ def _product(
         sqnr_db=sqnr_db(exact, recorded),
         output_floor_db=None if name is None else expected_sqnr_db(exact, Scheme(FORMATS[name], scale="none")),
         with_quantised_input_sqnr_db=rounded,
+        **_clipped(inputs, matrix, offset, recorded, sqnr_db(exact, recorded)),
+    )
+
+
+def _clipped(
+    inputs: Floats, matrix: Floats, offset: Floats | np.float32, recorded: Floats, unclipped: float | None
+) -> dict[str, float]:
+    """The limit at which the inputs were cut off, where cutting them there explains the output far better."""
+    largest = float(np.abs(inputs).max(initial=0.0))
+    if unclipped is None or largest == 0.0:
+        return {}
+
+    def reached(part: float) -> float:
+        limited = np.clip(inputs, -part * largest, part * largest)
+        return sqnr_db(_multiplied(limited, matrix, offset), recorded) or 0.0
+
+    best = max(_LIMITS, key=reached)
+    finer = max((best * step for step in _FINER), key=reached)
+    if reached(finer) < unclipped + _CLIPPING_GAIN_DB:
+        return {}
+    return {"clip_limit_ratio": finer, "with_clipped_input_sqnr_db": reached(finer)}
+
+
+def clipped_inputs(found: Sequence[ProductCheck], sources: tuple[Source, ...]) -> CalibrationCoverage | None:
+    """Calibrated ranges as the products themselves show them, where the checkpoint's scales are not at hand."""
+    ratios = {at: 1 / fact.clip_limit_ratio for at, fact in enumerate(found) if fact.clip_limit_ratio}
+    if not ratios:
+        return None
+    worst = max(ratios, key=ratios.__getitem__)
+    everything = [ratios.get(at, 1.0) for at in range(len(found))]
+    layer = "" if found[worst].layer is None else f"layers.{found[worst].layer}."
+    return CalibrationCoverage(
+        sources=sources,
+        modules=len(found),
+        exceeded=sum(ratio > _EXCEEDED for ratio in everything),
+        worst_ratio=ratios[worst],
+        worst_module=f"{layer}{found[worst].module}",
+        median_ratio=median(everything),
+        median_clipped_ratio=None,
+        too_wide=0,
+        all_default=False,
     )
 
 
@@ -107,7 +146,8 @@ def _multiplied(inputs: Floats, matrix: Floats, offset: Floats | np.float32) -> 
     return product
 
 
-def _profile(found: list[ProductCheck]) -> AccumulationProfile | None:
+def accumulation_profile(found: Sequence[ProductCheck]) -> AccumulationProfile | None:
+    """How exactness falls with the length of sums, over all products that were computed anew."""
     lengths: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for fact in found:
         known = [value for value in (fact.sqnr_db, fact.with_quantised_input_sqnr_db) if value is not None]
