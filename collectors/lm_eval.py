@@ -59,10 +59,12 @@ class LmEvalTable(BlockCollector):
         names = _cells(block.lines[0].text)
         columns = {name: at for at, name in enumerate(names) if name}
         parsed = Parsed()
+        if not cls.opens(block.lines[0].text):
+            return parsed
         task = ""
         for line in block.lines[1:]:
             row = _cells(line.text)
-            if len(row) < len(names) or "Value" not in columns:
+            if len(row) < len(names):
                 continue
             task = row[columns.get("Tasks", columns.get("Task", columns.get("Groups", 0)))].strip(" -") or task
             value = real(row[columns["Value"]].replace("±", "").strip())

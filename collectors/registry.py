@@ -70,6 +70,7 @@ from collectors.nvidia_smi_table import NvidiaSmiTable
 from collectors.nvidia_smi_topo import NvidiaSmiTopo
 from collectors.nvidia_smi_topo_p2p import NvidiaSmiTopoP2p
 from collectors.nvidia_smi_xml import NvidiaSmiXml
+from collectors.onnx_model import OnnxModel
 from collectors.package_history import PackageHistory
 from collectors.pair_table import PairTable
 from collectors.pair_test import PairTest
@@ -254,4 +255,5 @@ FILE_COLLECTORS: tuple[type[FileCollector], ...] = (
     RequestTable,
     NvidiaSmiQueryFile,
     NvidiaSmiDmonFile,
+    OnnxModel,
 )

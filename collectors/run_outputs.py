@@ -93,8 +93,7 @@ def degenerate(text: str) -> bool:
     words = _WORD.findall(body)
     if len(words) >= _LEAST_REPEATED:
         return len(set(words)) == 1
-    # Letters spell words; a line of dashes in an answer is one of many lines.
-    return len(set(body)) == 1 or (len(set(body.replace("\n", ""))) == 1 and len(body) >= 2 * _LEAST_REPEATED)
+    return len(set(body.replace("\n", ""))) == 1
 
 
 def _record(text: str) -> dict[str, Any] | None:
