@@ -56,8 +56,8 @@ class Checkpoint:
 
 def is_checkpoint(tensors: TensorSet) -> bool:
     """Whether the set holds parameters rather than activations."""
-    endings = (".weight", ".qweight", ".weight_packed", "_blocks", ".bias")
-    return sum(name.endswith(endings) for name in tensors) * 2 > len(tensors)
+    endings = (".weight", ".qweight", ".weight_packed", "_blocks", "_scales", ".bias", *SCALE_ENDINGS)
+    return sum(name.endswith(endings) or ".quant_state." in name for name in tensors) * 2 > len(tensors)
 
 
 def open_checkpoint(tensors: TensorSet) -> Checkpoint:
