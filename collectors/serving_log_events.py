@@ -48,7 +48,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _row("Graph capturing finished in", _CAPTURE, rf"Graph capturing finished in {_S} secs?"),
     _row("apture cuda graph end", _CAPTURE, rf"[Cc]apture cuda graph end\.?(?: Time elapsed: {_S} s)?"),
     _row("CUDA graph end.", _CAPTURE, rf"apture .{{0,40}}CUDA graph end\.(?:.*?elapsed[:=] ?{_S})?"),
-    _row("JIT compilation during", _JIT, r"JIT compilation during inference:? ?(?P<detail>[\w$<>-][\w.$<>-]{1,79})?"),
+    _row("JIT compilation during", _JIT, r"JIT compilation during inference:? ?(?P<detail>[\w$<>.-]{1,79}[\w$<>-])?"),
     _row("torch.compile takes", _JIT, rf"torch\.compile takes {_S} s"),
     _row("torch.compile and initial", _JIT, rf"torch\.compile and initial .{{1,60}} (?:takes|took) {_S} s"),
     _row("Compiling a graph for", _JIT, rf"Compiling a graph for (?P<detail>[\w ()\[\],]{{1,60}}?) takes {_S} s"),
