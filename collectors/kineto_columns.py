@@ -48,8 +48,8 @@ class _Spans:
 
     def finish(self, origin: float, unit_seconds: float) -> Spans:
         return Spans(
-            (_floats(self.start) - origin) * unit_seconds,
-            _floats(self.duration) * unit_seconds,
+            _seconds(self.start, origin, unit_seconds),
+            _seconds(self.duration, 0.0, unit_seconds),
             _integers(self.thread),
             _integers(self.code),
         )
@@ -60,13 +60,15 @@ class Columns:
 
     Attributes:
         events: events seen, of all sorts.
-        rows: those kept.
+        rows: those of use.
+        host_events: operators and calls of the runtime among them.
         python_stacks: whether an event shows that Python's stacks were recorded.
     """
 
     def __init__(self) -> None:
         self.events = 0
         self.rows = 0
+        self.host_events = 0
         self.python_stacks = False
         self._base: float | None = None
         self.first = math.inf
@@ -78,6 +80,7 @@ class Columns:
         self._at, self._kind, self._group, self._size = array("i"), array("i"), array("i"), array("d")
         self._launches, self._waits, self._operators = _Spans(), _Spans(), _Spans()
         self._loader, self._steps = _Spans(), _Spans()
+        self._outermost: dict[int, tuple[float, float]] = {}
         self._names: dict[Any, int] = {}
         self._threads: dict[str, int] = {}
 
@@ -85,11 +88,6 @@ class Columns:
     def gpu_events(self) -> int:
         """Kernels, copies and fills seen."""
         return len(self._start)
-
-    @property
-    def host_events(self) -> int:
-        """Operators and calls of the runtime seen."""
-        return len(self._operators.start)
 
     @property
     def span_seconds(self) -> float:
@@ -179,15 +177,24 @@ class Columns:
                 self._launch_correlation.append(_integer(arguments.get("correlation"), 1 << 62))
             if waits_for_gpu(name):
                 self._waits.add(start, duration, thread)
-            self._operators.add(start, duration, thread)
+            self._take_operator(start, duration, thread)
         elif step := STEP.match(name):
             self._steps.add(start, duration, thread, int(step.group(1)))
         elif fetches_batch(name):
             self._loader.add(start, duration, thread, "SingleProcess" not in name)
         elif category is Category.OPERATOR:
-            self._operators.add(start, duration, thread)
+            self._take_operator(start, duration, thread)
             if "Call stack" in arguments:
                 self.python_stacks = True
+
+    def _take_operator(self, start: float, duration: float, thread: int) -> None:
+        """What runs within the one before adds nothing to the time in which the host is busy."""
+        self.host_events += 1
+        end = start + duration
+        outer = self._outermost.get(thread)
+        if outer is None or start < outer[0] or end > outer[1]:
+            self._outermost[thread] = (start, end)
+            self._operators.add(start, duration, thread)
 
     def _number_of(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
@@ -202,8 +209,8 @@ class Columns:
             python_stacks=self.python_stacks,
             names=tuple(self._names),
             gpu=GpuWork(
-                (_floats(self._start) - origin) * unit_seconds,
-                _floats(self._duration) * unit_seconds,
+                _seconds(self._start, origin, unit_seconds),
+                _seconds(self._duration, 0.0, unit_seconds),
                 _integers(self._device),
                 _integers(self._work),
                 _integers(self._name),
@@ -231,6 +238,14 @@ def _matches(wanted: array[int], offered: array[int]) -> NDArray[np.int32]:
     at = np.minimum(np.searchsorted(calls[order], ids), len(calls) - 1)
     found = order[at]
     return np.where((calls[found] == ids) & (ids >= 0), found, -1).astype(np.int32)
+
+
+def _seconds(column: array[float], origin: float, unit_seconds: float) -> NDArray[np.float64]:
+    """The column in its own memory, which may be most of what there is."""
+    found = _floats(column)
+    found -= origin
+    found *= unit_seconds
+    return found
 
 
 def _floats(column: array[float]) -> NDArray[np.float64]:

@@ -13,8 +13,8 @@ from collectors.trace_json import TraceJson
 from diagnose.facts import Source, Subject
 from diagnose.facts.trace import TraceProfile
 
-MOST_ROWS = 40_000_000
-"""Events of use that are kept: about 2 GB of columns, from traces of some 20 GB."""
+MOST_ROWS = 20_000_000
+"""Events of use that are kept: under 2 GB of memory, from traces of some 5 GB."""
 
 _OF_PYTORCH = (
     b'"deviceProperties"',

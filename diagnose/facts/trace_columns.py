@@ -106,7 +106,7 @@ class Trace:
     waits_for_gpu: Spans
     """Calls in which the host waits for the GPU: synchronisations and blocking copies."""
     operators: Spans
-    """Operators and calls of the runtime: what the host visibly worked on."""
+    """Outermost operators and calls of the runtime: what the host visibly worked on."""
     loader: Spans
     """Calls for the next batch."""
     steps: Spans
