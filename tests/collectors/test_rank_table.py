@@ -51,6 +51,15 @@ def test_phases_get_their_roles_and_workers_their_hosts() -> None:
     assert found[0].worker == "rank 0 of node gpu-a"
 
 
+def test_the_wait_for_data_is_told_from_other_waits() -> None:
+    found = times("rank,data_wait_ms,data_parallel_sync_ms,step_ms\n0,120,30,300\n1,110,40,300\n")
+    assert [(fact.measure, fact.role) for fact in found[:3]] == [
+        ("data_wait_ms", "input"),
+        ("data_parallel_sync_ms", "communication"),
+        ("step_ms", "whole-step"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("table", "seconds"),
     [
