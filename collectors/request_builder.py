@@ -93,6 +93,11 @@ class RequestBuilder:
         self._durations(joined, parsed.problems)
         _outcome(joined)
         known = {name: values for name, values in joined.items() if not bool(np.isnan(values).all())}
+        parsed.problems += [
+            f"column {column.name!r} holds no number"
+            for column in self.columns
+            if column.meaning in DURATIONS and column.meaning in joined and column.meaning not in known
+        ]
         if any(name.endswith("_seconds") for name in known) and len(next(iter(known.values()))):
             parsed.series.append(Requests(subject, known, clock, (source,)))
         elif not parsed.problems:

@@ -21,7 +21,7 @@ UNITS: Mapping[str, float] = {
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PARTS = re.compile(r"[^0-9A-Za-zµμ]+")
 _NOISE = frozenset(
-    {"request", "req", "http", "client", "total", "the", "number", "num", "n", "of", "metrics", "response"}
+    {"request", "req", "http", "client", "total", "the", "number", "num", "n", "of", "metrics", "metadata", "response"}
 )
 _MEANINGS: Mapping[str, str] = {
     **dict.fromkeys(

@@ -29,7 +29,7 @@ _REMARKS = 20
 _DEPTH = 4
 _KEYS = 200
 _SEPARATORS = (",", ";", "\t", "|")
-_DECIMAL_COMMA = re.compile(r"\d,\d+")
+_DECIMAL_COMMA = re.compile(r"\d{1,15},\d{1,9}")
 _OURS = '{"schema": "diagnose.'
 """What this program writes itself, such as the manifest of a recording, whose times are no requests'."""
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*(?=[-\d"tfn])')
@@ -41,6 +41,8 @@ class _Dialect(NamedTuple):
     skipped: int
     """Lines above the header."""
     names: list[str]
+    longer: bool
+    """Whether rows have more cells than the header, as with a decimal comma between commas."""
 
 
 class RequestTable(FileCollector):
@@ -109,19 +111,25 @@ def _dialect(text: str) -> _Dialect | None:
     if len(set(names)) < len(names) or not all(len(row) >= len(names) for row in cells[:-1]):
         return None
     commas = separator != "," and any(_DECIMAL_COMMA.fullmatch(cell.strip()) for row in cells for cell in row)
-    return _Dialect(separator, "," if commas else ".", skipped, names)
+    longer = any(len(row) > len(names) and any(row[len(names) :]) for row in cells)
+    return _Dialect(separator, "," if commas else ".", skipped, names, longer)
 
 
 class _Counted:
-    """Counts the lines that go by."""
+    """Counts the lines and separators that go by."""
 
-    def __init__(self, pieces: Iterable[bytes]) -> None:
+    def __init__(self, pieces: Iterable[bytes], separator: str) -> None:
         self.lines = 0
+        self.separators = 0
+        self.quoted = False
         self._pieces = pieces
+        self._separator = separator.encode()
 
     def __iter__(self) -> Iterator[bytes]:
         for piece in self._pieces:
             self.lines += piece.count(b"\n") - piece.count(b"\n\n")
+            self.separators += piece.count(self._separator)
+            self.quoted |= b'"' in piece
             yield piece
 
 
@@ -132,8 +140,15 @@ def _csv(name: str, text: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
     columns = request_columns(dialect.names, hints) if dialect is not None else []
     if dialect is None or not columns:
         return Parsed()
+    if dialect.longer:
+        return Parsed(
+            problems=[
+                f"line {dialect.skipped + 2}: rows have more cells than the header names, as with a decimal comma "
+                "between commas: separate the cells by semicolons or write decimal points"
+            ]
+        )
     builder = RequestBuilder(columns)
-    counted = _Counted(pieces)
+    counted = _Counted(pieces, dialect.separator)
     problems: list[str] = []
     try:
         frames = pd.read_csv(
@@ -156,7 +171,10 @@ def _csv(name: str, text: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
         problems.append(f"the table could not be read beyond row {builder.rows:,}: {str(error).strip()[:120]}")
     lost = counted.lines - dialect.skipped - 1 - builder.rows
     if lost > 0 and not problems:
-        problems.append(f"{lost:,} lines are no rows of the table and were left out: they have other columns")
+        problems.append(f"{lost:,} lines are no rows of the table and were left out")
+    more = counted.separators - (len(dialect.names) - 1) * (builder.rows + 1)
+    if more > 0 and not counted.quoted and not dialect.skipped and len(dialect.names) > 1:
+        problems.append(f"rows have {more:,} cells more than the header names; those were left out")
     return _built(builder, name, dialect.skipped + 1, problems)
 
 
