@@ -36,8 +36,6 @@ class Scenario:
     """Folder of outputs, `<command-with-dashes>.txt`, in place of what commands would print; may not exist."""
     files: Path
     """Folder of what users of the machine keep, such as logs of jobs and tables of latencies; may not exist."""
-    answers: Path
-    """Folder of what checks would print, `<check>.txt`; may not exist."""
     environment: Mapping[str, str] = field(repr=False)
     """Environment of the worker processes."""
 
@@ -72,9 +70,15 @@ def load_scenario(name: str, *, repaired: bool = False) -> Scenario:
         root=folder / _ROOT if (folder / _ROOT).is_dir() else whole / _ROOT,
         commands=folder / _COMMANDS,
         files=folder / _FILES,
-        answers=folder / _ANSWERS,
         environment=_environment(folder),
     )
+
+
+def answer_of(name: str, check: str, *, repaired: bool = False) -> str | None:
+    """What a check prints on a scenario's machine, None where the scenario does not tell."""
+    folder = SCENARIOS / name / (_AFTER if repaired else "") / _ANSWERS
+    path = folder / f"{check}.txt"
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -233,7 +233,7 @@ class DiagnoseApp(App[None]):
         if walk.origin is None or self.conductor.gathers:
             return
         if isinstance(self.screen, StepScreen) and self.screen.place is Place.VERIFY and walk.chosen is not None:
-            self.conductor.verify(walk.chosen.id)
+            self.conductor.verify()
             self.redraw()
         else:
             self.conductor.collect("diagnose")

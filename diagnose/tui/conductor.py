@@ -78,8 +78,7 @@ class Conductor:
         self.now = now
         self._gather = gather or _gathering
         self._saving = Saving(self.store)
-        self._ticket: object = None
-        self._verified: str | None = None
+        self._ticket: tuple[Purpose, object] | None = None
         self._paths_after: tuple[str, ...] = ()
 
     @property
@@ -106,6 +105,11 @@ class Conductor:
     def ranks(self) -> bool:
         """Whether the answer to the last question for a ranking is awaited."""
         return self._ticket is not None
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it is being read again or compared, to verify a fix."""
+        return (self.gathers and self.purpose == "verify") or (self._ticket is not None and self._ticket[0] == "verify")
 
     @property
     def parts(self) -> Sequence[PartState]:
@@ -197,14 +201,15 @@ class Conductor:
             self.gathering.cancel()
         self._ticket = None
 
-    def rank(self) -> None:
+    def rank(self, purpose: Purpose = "diagnose") -> None:
         """Rank what there is."""
-        self._ticket = object()
-        self.ranker.ask(self.walk.facts, self.walk.inputs, self.walk.symptoms, self._ticket)
+        walk = self.walk
+        facts, inputs = (walk.facts, walk.inputs) if purpose == "diagnose" else (walk.facts_after, walk.inputs_after)
+        self._ticket = (purpose, object())
+        self.ranker.ask(facts, inputs, walk.symptoms, self._ticket)
 
-    def verify(self, cause: str, paths: Sequence[str] = ()) -> None:
+    def verify(self, paths: Sequence[str] = ()) -> None:
         """Read again and compare; `paths` are files that were made after the fix, in place of those read before."""
-        self._verified = cause
         self._paths_after = tuple(paths)
         self.collect("verify")
 
@@ -212,12 +217,12 @@ class Conductor:
         """Wait until all that happened is on disk."""
         self._saving.flush()
 
-    def answer(self, check: str, text: str) -> None:
+    def answer(self, check: str, text: str, purpose: Purpose = "diagnose") -> None:
         """Read the output of a check as a file is read."""
-        number = len(self.walk.answers) + 1
+        number = len(self.walk.answers) + len(self.walk.answers_after) + 1
         path = f"answers/{number}-{check}.txt"
         folder = self._saving.recording_folder(0).parent
-        threading.Thread(target=_read_answer, args=(check, path, folder, text, self.tell), daemon=True).start()
+        threading.Thread(target=_read_answer, args=(check, purpose, path, folder, text, self.tell), daemon=True).start()
 
     def answer_in_a_word(self, check: str, answer: Literal["yes", "no", "unknown", "cannot"]) -> None:
         """Take an answer that is no output."""
@@ -244,11 +249,12 @@ class Conductor:
                 self.so_far = report if self.gathers else self.so_far
             case Gathered(reading, parts, complete):
                 self._gathered(reading, parts, complete)
-            case RankingDone(report, ticket) if ticket is self._ticket:
+            case RankingDone(report, ticket) if self._ticket is not None and ticket is self._ticket:
+                purpose, _ = self._ticket
                 self._ticket = None
-                self._ranked(report)
-            case AnswerRead(check, path, reading):
-                self._answered(check, path, reading)
+                self._ranked(purpose, report)
+            case AnswerRead():
+                self._answered(told)
             case Failed(sentence):
                 self.problem = sentence
                 self._ticket = None
@@ -266,46 +272,42 @@ class Conductor:
                 complete=complete,
             )
         )
-        if self.purpose == "diagnose":
-            self.rank()
-            return
-        self._ticket = object()
-        self.ranker.ask(reading.facts, reading.inputs, self.walk.symptoms, self._ticket)
+        self.rank(self.purpose)
 
-    def _ranked(self, report: Report) -> None:
+    def _ranked(self, purpose: Purpose, report: Report) -> None:
         self.so_far = None
-        purpose = self.purpose if self._verified is not None else "diagnose"
         self.happened(Ranked(at=self.now(), purpose=purpose, report=report))
-        if purpose == "verify" and self._verified is not None:
-            self._judge(self._verified, report)
-            self._verified = None
+        if purpose == "verify" and self.walk.chosen is not None:
+            self._judge(self.walk.chosen.id, report)
 
     def _judge(self, cause_id: str, report: Report) -> None:
         from diagnose.sessions.facts import facts_from_json
 
-        cause = self.walk.ranked(cause_id)
-        knowledge = self.ranker.knowledge()
-        if cause is None or knowledge is None or self.walk.after is None:
+        before, knowledge = self.walk.report, self.ranker.knowledge()
+        if before is None or knowledge is None:
             return
-        facts, _ = facts_from_json(self.walk.after.facts)
-        outcome, why = verdict(cause, report, facts, knowledge)
+        facts, _ = facts_from_json(self.walk.facts_after)
+        outcome, why = verdict(cause_id, before, report, facts, knowledge)
         self.happened(Verified(at=self.now(), cause=cause_id, outcome=outcome, why=why))
 
-    def _answered(self, check: str, path: str, reading: Reading) -> None:
+    def _answered(self, told: AnswerRead) -> None:
         self.happened(
             Answered(
                 at=self.now(),
-                check=check,
+                purpose=told.purpose,
+                check=told.check,
                 answer="output",
-                path=path,
-                facts=tuple(reading.facts),
-                inputs=tuple(reading.inputs),
+                path=told.path,
+                facts=tuple(told.reading.facts),
+                inputs=tuple(told.reading.inputs),
             )
         )
-        self.rank()
+        self.rank(told.purpose)
 
 
-def _read_answer(check: str, path: str, folder: Path, text: str, tell: Callable[[Told], None]) -> None:
+def _read_answer(
+    check: str, purpose: Purpose, path: str, folder: Path, text: str, tell: Callable[[Told], None]
+) -> None:
     from collectors.scan import read_inputs
     from diagnose.intake.recordings import renamed
     from diagnose.tui.jobs.readings import reading_of
@@ -318,7 +320,7 @@ def _read_answer(check: str, path: str, folder: Path, text: str, tell: Callable[
         tell(Failed(f"{file}: {error.strerror}"))
         return
     readings = renamed(read_inputs([str(file)]), file.parent, "answers")
-    tell(AnswerRead(check, path, reading_of(readings, over=True)))
+    tell(AnswerRead(check, purpose, path, reading_of(readings, over=True)))
 
 
 def _gathering(conductor: Conductor, folder: Path) -> Gathering:

@@ -62,15 +62,21 @@ def simulated_machine(walk: Walk) -> Scenario:
     """The scenario of a walk, repaired where the steps of a fix of its cause were carried out. Raises ValueError."""
     from diagnose.simulate.build import BuildError
     from diagnose.simulate.environment import UnknownScenarioError, load_scenario
-    from diagnose.simulate.story import load_story
 
-    assert walk.origin is not None
-    name = walk.origin.scenario or ""
+    name = (walk.origin.scenario if walk.origin is not None else None) or ""
     try:
-        cause = load_story(name).cause
-        return load_scenario(name, repaired=cause is not None and walk.carried_out(cause))
+        return load_scenario(name, repaired=repaired(walk))
     except (UnknownScenarioError, BuildError) as error:
         raise ValueError(str(error)) from error
+
+
+def repaired(walk: Walk) -> bool:
+    """Whether what is wrong with the simulated machine of a walk was cured."""
+    from diagnose.simulate.story import load_story
+
+    name = None if walk.origin is None else walk.origin.scenario
+    cause = None if name is None else load_story(name).cause
+    return cause is not None and walk.carried_out(cause)
 
 
 def _from(folder: str, path: str) -> str:

@@ -77,6 +77,7 @@ class Ranker:
         self._tell(RankedSoFar(report) if asked.ticket is None else RankingDone(report, asked.ticket))
 
     def _report(self, asked: _Asked) -> Report:
+        from collectors.resolve import resolve
         from diagnose.intake.symptoms import reported_symptoms
         from diagnose.ranking.diagnosis import diagnose
         from diagnose.report.build import build_report, simulations
@@ -84,7 +85,8 @@ class Ranker:
 
         if self._runner is None:
             raise RuntimeError(f"the rules cannot be used: {self._error}")
-        facts, _ = facts_from_json(asked.facts)
+        # What a check printed names no host as a rule; beside the facts of one host it is about that one.
+        facts = resolve(facts_from_json(asked.facts)[0])
         knowledge = self._runner.knowledge
         symptoms = dict.fromkeys([*asked.symptoms, *reported_symptoms(facts, knowledge)])
         diagnosis = diagnose(self._runner, facts, symptoms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from diagnose.report.model import Report, ReportInput
 from diagnose.tui.model.events import PartState
@@ -61,6 +61,7 @@ class AnswerRead:
     """The output that the operator gave to a check was read; `path` is what sources call it."""
 
     check: str
+    purpose: Literal["diagnose", "verify"]
     path: str
     reading: Reading
 

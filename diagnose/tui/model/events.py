@@ -119,6 +119,7 @@ class Answered(_Event):
     """A check was answered: with output that was read, in a word, or not at all."""
 
     type: Literal["answered"] = "answered"
+    purpose: Literal["diagnose", "verify"] = "diagnose"
     check: str
     answer: Literal["output", "yes", "no", "unknown", "cannot"]
     path: str | None = Field(default=None, description="What the output is called in sources")

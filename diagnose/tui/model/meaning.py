@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from diagnose.facts.collection import OperatorAnswer
 from diagnose.knowledge.base import KnowledgeBase, KnownCause, KnownEvidence
+from diagnose.knowledge.schema import Check
 from diagnose.ranking.rank import logistic, logit, priors
 from diagnose.report.model import Report, ReportCheck
 
@@ -52,9 +53,30 @@ def is_question(check: str, knowledge: KnowledgeBase) -> bool:
     return OperatorAnswer.kind in _provided(check, knowledge)
 
 
-def _provided(check: str, knowledge: KnowledgeBase) -> frozenset[str]:
-    known = (item for cause in knowledge.causes.values() for item in cause.checks if item.id == check)
-    found = knowledge.checks.get(check) or next(known, None)
+def check_by_id(name: str, knowledge: KnowledgeBase) -> ReportCheck | None:
+    """A check as reports tell of it, without what it tells apart; None where the rules know none of that id."""
+    found = _check(name, knowledge)
+    if found is None:
+        return None
+    return ReportCheck(
+        id=found.id,
+        text=found.text,
+        command=found.command,
+        separates=(),
+        expected_gain_bits=0.0,
+        cost_seconds=found.cost_seconds,
+        risk=found.risk.value,
+        privilege=found.privilege.value,
+    )
+
+
+def _check(name: str, knowledge: KnowledgeBase) -> Check | None:
+    own = (item for cause in knowledge.causes.values() for item in cause.checks if item.id == name)
+    return knowledge.checks.get(name) or next(own, None)
+
+
+def _provided(name: str, knowledge: KnowledgeBase) -> frozenset[str]:
+    found = _check(name, knowledge)
     return frozenset() if found is None else frozenset(found.provides)
 
 

@@ -51,7 +51,8 @@ def _sentence(event: Event, walk: Walk) -> str | None:
             cut = "" if event.complete else "; cut short"
             return f"Read {len(event.parts)} parts{again}{cut}"
         case Answered(answer="output"):
-            return f"Check {event.check}: its output was read"
+            again = " again" if event.purpose == "verify" else ""
+            return f"Check {event.check}: its output was read{again}"
         case Answered():
             return f"Check {event.check}: {_ANSWERS[event.answer]}"
         case CauseChosen():

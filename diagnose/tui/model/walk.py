@@ -57,6 +57,8 @@ class Walk(BaseModel):
     runs: int = 0
     """Collections so far, which numbers their folders."""
     answers: tuple[Answered, ...] = ()
+    answers_after: tuple[Answered, ...] = ()
+    """Checks that were repeated to verify a fix."""
     report: Report | None = None
     previous: Report | None = None
     """The ranking before the last answer, for what it moved."""
@@ -77,6 +79,24 @@ class Walk(BaseModel):
         """All that the ranking rests on: what was read, then what checks gave."""
         read = () if self.before is None else self.before.facts
         return (*read, *(fact for answer in self.answers for fact in answer.facts))
+
+    @property
+    def facts_after(self) -> tuple[dict[str, Any], ...]:
+        """All that a verification rests on."""
+        read = () if self.after is None else self.after.facts
+        return (*read, *(fact for answer in self.answers_after for fact in answer.facts))
+
+    @property
+    def inputs_after(self) -> tuple[ReportInput, ...]:
+        """What became of the inputs of a verification."""
+        read = () if self.after is None else self.after.inputs
+        return (*read, *(item for answer in self.answers_after for item in answer.inputs))
+
+    @property
+    def to_repeat(self) -> tuple[str, ...]:
+        """Checks whose output the ranking rests on and that were not repeated to verify a fix."""
+        repeated = {answer.check for answer in self.answers_after}
+        return tuple(answer.check for answer in self.answers if answer.facts and answer.check not in repeated)
 
     @property
     def inputs(self) -> tuple[ReportInput, ...]:
@@ -160,9 +180,10 @@ def _(event: SymptomsChosen, walk: Walk) -> Walk:
 def _(event: Collected, walk: Walk) -> Walk:
     run = Run(number=event.run, facts=event.facts, inputs=event.inputs, parts=event.parts, complete=event.complete)
     if event.purpose == "verify":
-        return walk.model_copy(update={"after": run, "runs": event.run})
+        return walk.model_copy(update={"after": run, "runs": event.run, "answers_after": ()})
     # What was answered about the machine as it was says nothing of the machine as it is read now.
     fresh = {"before": run, "answers": (), "report": None, "previous": None, "after": None, "report_after": None}
+    fresh |= {"answers_after": ()}
     return walk.model_copy(update={**fresh, "runs": event.run})
 
 
@@ -175,8 +196,9 @@ def _(event: Ranked, walk: Walk) -> Walk:
 
 @_changed.register
 def _(event: Answered, walk: Walk) -> Walk:
-    others = tuple(answer for answer in walk.answers if answer.check != event.check)
-    return walk.model_copy(update={"answers": (*others, event)})
+    name = "answers_after" if event.purpose == "verify" else "answers"
+    others = tuple(answer for answer in getattr(walk, name) if answer.check != event.check)
+    return walk.model_copy(update={name: (*others, event)})
 
 
 @_changed.register

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,18 +13,15 @@ from textual.widgets import Static
 
 from diagnose.report.model import ReportCheck
 from diagnose.report.numbers import percent
-from diagnose.tui.model.events import OriginKind, Place
+from diagnose.tui.model.events import Place
 from diagnose.tui.model.meaning import is_question, meanings
 from diagnose.tui.model.moved import moves
 from diagnose.tui.say import PRIVILEGES, RISKS, command, lines, move_row, text
-from diagnose.tui.screens.base import StepScreen
-from diagnose.tui.screens.dialog import LineDialog, PasteDialog
+from diagnose.tui.screens.answering import AnsweringScreen
 from diagnose.tui.widgets.choices import Choices, Row
 
-_LIMIT_BYTES = 64 << 20
 
-
-class CheckScreen(StepScreen):
+class CheckScreen(AnsweringScreen):
     """Checks, the most worthwhile first."""
 
     place: ClassVar[Place] = Place.CHECK
@@ -35,10 +31,6 @@ class CheckScreen(StepScreen):
         "holds it. Whole output is best, what is not recognised is said. n says that it cannot be done here."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "copy", "Copy command", id="check.copy"),
-        Binding("p", "paste", "Paste output", id="check.paste"),
-        Binding("o", "file", "Output file", id="check.file"),
-        Binding("g", "simulated", "Get simulated output", id="check.simulated"),
         Binding("n", "cannot", "Cannot", id="check.cannot"),
         Binding("y", "say('yes')", "Yes", id="check.yes"),
         Binding("n", "say('no')", "No", id="check.no"),
@@ -72,9 +64,10 @@ class CheckScreen(StepScreen):
         return [] if report is None else [check for check in report.checks if check.id not in given_up]
 
     @property
-    def under_cursor(self) -> ReportCheck | None:
+    def asked(self) -> ReportCheck | None:
         """The check under the cursor."""
-        name = self.query_one("#checks", Choices).chosen
+        rows = next(iter(self.query("#checks").results(Choices)), None)
+        name = None if rows is None else rows.chosen
         return next((check for check in self.checks if check.id == name), None)
 
     def update(self) -> None:
@@ -82,6 +75,7 @@ class CheckScreen(StepScreen):
         rows = [Row(check.id, self._row(check)) for check in self.checks]
         nothing = Row("none", Content.styled("No check would tell more", "$text-muted"), heading=True)
         self.query_one("#checks", Choices).show(rows or [nothing])
+        self._say_enter()
         self._show_detail()
 
     def hint(self) -> str:
@@ -90,13 +84,13 @@ class CheckScreen(StepScreen):
             return "Read; the causes are being ranked anew."
         if len(self.walk.answers) > self._answered >= 0:
             return "Your answer was taken in, see what it moved. 4 goes to the causes, f to the fix."
-        check = self.under_cursor
+        check = self.asked
         if check is None:
             return "Nothing left to check. 4 goes to the causes."
         if self._is_question(check):
             return "Answer with y (yes), n (no) or u (don't know). 4 goes back to the causes."
-        if self._simulated_answer() is not None:
-            return "g gets what it gives on the simulated machine. 4 goes back to the causes."
+        if self.simulated_answer() is not None:
+            return "Enter takes what it gives on the simulated machine. 4 goes back to the causes."
         if check.command is None:
             return "p pastes it, o names the file. 4 goes back to the causes."
         return "y copies the command. Run it elsewhere, then p pastes what it printed. 4 goes back to the causes."
@@ -105,14 +99,14 @@ class CheckScreen(StepScreen):
         """Only keys that fit the check under the cursor."""
         if action not in ("copy", "paste", "file", "simulated", "cannot", "say"):
             return True
-        check = self.under_cursor if self.query("#checks") else None
+        check = self.asked
         if check is None:
             return False
         question = self._is_question(check)
         if action == "say":
             return question
         if action == "simulated":
-            return not question and self._simulated_answer() is not None
+            return not question and self.simulated_answer() is not None
         if action == "copy":
             return not question and check.command is not None
         return not question
@@ -124,87 +118,35 @@ class CheckScreen(StepScreen):
 
     def on_option_list_option_selected(self) -> None:
         """Answer it."""
-        check = self.under_cursor
+        check = self.asked
         if check is None or self._is_question(check):
             return
-        if self._simulated_answer() is not None:
+        if self.simulated_answer() is not None:
             self.action_simulated()
         else:
             self.action_paste()
 
-    def action_copy(self) -> None:
-        """Copy the command."""
-        check = self.under_cursor
-        if check is not None and check.command is not None:
-            self.program.copy(check.command)
-
-    def action_paste(self) -> None:
-        """Take the output as text."""
-        check = self.under_cursor
-        if check is not None:
-            title = f"Paste what it printed, then Ctrl+D: {check.text}"
-            self.program.open(PasteDialog(title), lambda output: self._take(check.id, output))
-
-    def action_file(self) -> None:
-        """Take the output from a file."""
-        check = self.under_cursor
-        if check is not None:
-            title = "File that holds the output (Right completes)"
-            self.program.open(LineDialog(title, completes_paths=True), lambda path: self._take_file(check.id, path))
-
-    def action_simulated(self) -> None:
-        """Take what the command would print on the simulated machine."""
-        check, output = self.under_cursor, self._simulated_answer()
-        if check is not None:
-            self._take(check.id, output)
-
     def action_cannot(self) -> None:
         """Put the check aside."""
-        check = self.under_cursor
+        check = self.asked
         if check is not None:
             self.conductor.answer_in_a_word(check.id, "cannot")
             self.refresh_all()
 
     def action_say(self, word: str) -> None:
         """Answer a question."""
-        check = self.under_cursor
+        check = self.asked
         if check is not None and word in ("yes", "no", "unknown"):
             self.conductor.answer_in_a_word(check.id, word)  # type: ignore[arg-type]
             self.refresh_all()
 
+    def _say_enter(self) -> None:
+        simulated = self.simulated_answer() is not None
+        self.query_one("#checks", Choices).say_enter("Take simulated output" if simulated else "Paste output")
+
     def _is_question(self, check: ReportCheck) -> bool:
         knowledge = self.conductor.ranker.knowledge()
         return knowledge is not None and is_question(check.id, knowledge)
-
-    def _take(self, check: str, output: str | None) -> None:
-        if output and output.strip():
-            self.conductor.answer(check, output)
-
-    def _take_file(self, check: str, path: str | None) -> None:
-        if not path:
-            return
-        file = Path(path.strip()).expanduser()
-        try:
-            if file.stat().st_size > _LIMIT_BYTES:
-                self.notify(
-                    f"{file} is larger than {_LIMIT_BYTES >> 20} MiB; begin with it as a file", severity="error"
-                )
-                return
-            output = file.read_text(encoding="utf-8", errors="surrogateescape")
-        except OSError as error:
-            self.notify(f"{path}: {error.strerror}", severity="error", markup=False)
-            return
-        self._take(check, output)
-
-    def _simulated_answer(self) -> str | None:
-        """What the check would print on the simulated machine, None where that is not known."""
-        origin, check = self.walk.origin, self.under_cursor
-        if check is None or origin is None or origin.kind is not OriginKind.SIMULATION:
-            return None
-        from diagnose.simulate.environment import SCENARIOS
-
-        path = SCENARIOS / (origin.scenario or "") / "answers" / f"{check.id}.txt"
-        return path.read_text(encoding="utf-8") if path.is_file() else None
 
     def _row(self, check: ReportCheck) -> Content:
         answered = {answer.check for answer in self.walk.answers if answer.answer == "output"}
@@ -218,7 +160,7 @@ class CheckScreen(StepScreen):
         )
 
     def _show_detail(self) -> None:
-        check = self.under_cursor
+        check = self.asked
         parts = list(self._moved())
         if check is not None:
             parts += self._detail(check)

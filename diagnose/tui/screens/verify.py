@@ -11,27 +11,32 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from diagnose.report.model import ReportCheck
 from diagnose.report.numbers import percent
+from diagnose.tui.conductor import Purpose
 from diagnose.tui.model.events import OriginKind, Outcome, Place, Verified
+from diagnose.tui.model.meaning import check_by_id
 from diagnose.tui.model.moved import moves
-from diagnose.tui.say import OUTCOMES, lines, move_row, text
-from diagnose.tui.screens.base import StepScreen
+from diagnose.tui.say import OUTCOMES, command, lines, move_row, text
+from diagnose.tui.screens.answering import AnsweringScreen
 from diagnose.tui.screens.collection import PartsList
 from diagnose.tui.screens.dialog import LineDialog
 
 
-class VerifyScreen(StepScreen):
+class VerifyScreen(AnsweringScreen):
     """Reads the same again and compares the evidence."""
 
     place: ClassVar[Place] = Place.VERIFY
+    purpose: ClassVar[Purpose] = "verify"
     HELP: ClassVar[str] = (
         "Enter reads the machine again, or the same files, and compares: `gone` means that what spoke for the cause "
         "was looked for and is not there any more; `still there` that it is; `not shown` that it was not read this "
-        "time. For files that were written after the fix under other names, o names them."
+        "time. For files that were written after the fix under other names, b names them. Checks "
+        "whose output counted before are asked for again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "next", "Read again", key_display="Enter", id="verify.next"),
-        Binding("o", "other_files", "Other files", id="verify.files"),
+        Binding("b", "other_files", "Other files", id="verify.files"),
         Binding("s", "skip", "Skip part", id="verify.skip"),
         Binding("c", "cancel", "Cancel", id="verify.cancel"),
     ]
@@ -61,7 +66,16 @@ class VerifyScreen(StepScreen):
     @property
     def busy(self) -> bool:
         """Whether it is being read or compared."""
-        return (self.conductor.gathers or self.conductor.ranks) and self.conductor.purpose == "verify"
+        return self.conductor.verifies
+
+    @property
+    def asked(self) -> ReportCheck | None:
+        """A check to repeat, since what it printed before counted."""
+        if self.busy or self.verified is None or self.verified.outcome is not Outcome.NOT_SHOWN:
+            return None
+        names = self.walk.to_repeat
+        knowledge = self.conductor.ranker.knowledge()
+        return check_by_id(names[0], knowledge) if names and knowledge is not None else None
 
     def update(self) -> None:
         """Verdict, changes, parts."""
@@ -81,12 +95,19 @@ class VerifyScreen(StepScreen):
             return "When the fix is done, Enter reads again and compares."
         if self.verified.outcome is Outcome.GONE:
             return "The fix helped. Enter goes to the report."
+        if self.asked is not None:
+            simulated = "t takes what it gives on the simulated machine" if self.simulated_answer() else "p pastes it"
+            return f"Run the check above once more: y copies it, {simulated}."
         return "r reads again. 6 goes back to the fix, 4 to the other causes, 8 to the report."
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only keys that do something now."""
         if action in ("skip", "cancel"):
             return self.busy
+        if action in ("copy", "paste", "file"):
+            return self.asked is not None
+        if action == "simulated":
+            return self.asked is not None and self.simulated_answer() is not None
         if action == "other_files":
             origin = self.walk.origin
             return not self.busy and origin is not None and origin.kind is OriginKind.FILES
@@ -100,7 +121,7 @@ class VerifyScreen(StepScreen):
         if self.verified is not None and self.verified.outcome is Outcome.GONE:
             self.program.show(Place.REPORT)
         else:
-            self.conductor.verify(cause.id)
+            self.conductor.verify()
             self.refresh_all()
 
     def action_other_files(self) -> None:
@@ -110,7 +131,7 @@ class VerifyScreen(StepScreen):
         def take(path: str | None) -> None:
             cause = self.walk.chosen
             if path and path.strip() and cause is not None:
-                self.conductor.verify(cause.id, [path.strip()])
+                self.conductor.verify([path.strip()])
                 self.refresh_all()
 
         self.program.open(LineDialog(title, completes_paths=True), take)
@@ -139,6 +160,11 @@ class VerifyScreen(StepScreen):
         if self.verified is not None and not self.busy:
             yield Content.styled(*OUTCOMES[self.verified.outcome])
             yield text(self.verified.why)
+            if self.asked is not None:
+                yield Content("")
+                yield text(f"To be run again: {self.asked.text}", "bold")
+                if self.asked.command is not None:
+                    yield command(self.asked.command)
         elif fix is not None:
             yield Content.assemble(("How to see that it is gone: ", "bold"), text(fix.verify))
 
