@@ -29,6 +29,7 @@ _PERMUTATIONS, _FEWER = 999, 499
 _MANY_WINDOWS = 20_000
 _MOST_COMPARED = 24
 _LAGS = (0, 1, 2, 4, -1)
+_AS_GOOD = 0.98
 _REMAINING = 0.4
 """Share of a correlation that must remain beside another driver, or else that driver explains it."""
 _CLEARLY_MORE = 1.5
@@ -78,7 +79,8 @@ def associations(target: Target, candidates: Sequence[Candidate]) -> list[Associ
     times = _PERMUTATIONS if target.grid.count < _MANY_WINDOWS else _FEWER
     tested = test(goal, scores, _LAGS, block, times, generator)
     strengths = tested.correlations / tested.deviations
-    best_lag = strengths.argmax(axis=1)
+    # Lags are in the order of preference: a later one must be clearly better.
+    best_lag = (strengths >= _AS_GOOD * strengths.max(axis=1, keepdims=True)).argmax(axis=1)
     strongest: dict[object, int] = {}
     for place, item in enumerate(varying):
         held = strongest.get(item.group)

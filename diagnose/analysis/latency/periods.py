@@ -25,6 +25,8 @@ _HARMONICS = {1: (1, 2, 4, 8, 16), 8: (1, 2, 4), 32: (1, 2)}
 """By stretches of time: a period that wanders has no sharp harmonics."""
 _STRETCHES = tuple(_HARMONICS)
 _MOST_PERIODS = 3
+_WANDERING = 100.0
+"""Factor on the false-alarm probability of periods that wander: their sums hang more on the noise level."""
 _SURE = 1e-8
 _CAUTION = {1: 0.9, 8: 0.85, 32: 0.85}
 """On power, by stretches: the noise beside a line is known to a tenth or so, which counts more the more is added."""
@@ -136,7 +138,9 @@ def _whitened(summed: Values, parts: int) -> _Spectrum:
     taper = np.hanning(length)
     power = np.zeros(length // 2 + 1)
     for piece in pieces:
-        power += np.abs(np.fft.rfft((piece - piece.mean()) * taper)) ** 2
+        own = np.abs(np.fft.rfft((piece - piece.mean()) * taper)) ** 2
+        # Each counts the same: otherwise a loud hour is all that is seen.
+        power += own / max(float(np.median(own[len(own) // 2 :])), 1e-30)
     return _Spectrum(parts, parts * power / np.maximum(_noise(power, parts), 1e-12))
 
 
@@ -170,9 +174,8 @@ def _strongest(spectra: list[_Spectrum], span: float, shortest: float) -> _Line 
             if not len(total):
                 continue
             place = int(np.argmax(total))
-            chance = _log_tail(spectrum.parts * harmonics, float(total[place]) * _CAUTION[spectrum.parts]) + math.log(
-                tried
-            )
+            chance = _log_tail(spectrum.parts * harmonics, float(total[place]) * _CAUTION[spectrum.parts])
+            chance += math.log(tried) + (math.log(_WANDERING) if spectrum.parts > 1 else 0.0)
             frequency = (place + spectrum.lowest()) / part
             if best is None or chance < math.log(max(best.p_value, 1e-300)):
                 best = _Line(frequency, spectrum.parts, harmonics, math.exp(min(0.0, max(chance, -690.0))))
