@@ -158,8 +158,8 @@ class LatencyPeriod(Fact):
     )
     phase_error_seconds: float | None = optional("How far off that may be")
     wall_clock: str | None = optional(
-        "`minute`, `quarter-minute`, `half-minute`, `hour` or `divides-minute`: the period is that of the clock within "
-        "its error; absent where it is not"
+        "`quarter-minute`, `half-minute`, `minute`, `minutes`, `hour` or `divides-minute`: the period is that of the "
+        "clock within its error; absent where it is not"
     )
     on_the_minute: bool | None = optional("Whether the slow part begins with a full minute, as tasks of cron do")
     slow_part_ratio: float | None = optional("Share of the period that is slow, 0 to 1")
@@ -242,29 +242,6 @@ class LatencyParts(Fact):
     unattributed_ratio: float | None = optional("Share that no measured part has")
 
 
-class LatencyReplica(Fact):
-    """One replica, or other label of the requests, against the rest. Subject: the replica's host, where it is one."""
-
-    kind: ClassVar[str] = "latency-replica"
-    stream: str = required(_STREAM)
-    metric: str = required(_METRIC)
-    label: str = required("What the requests are told apart by, such as `server`, `replica` or `model`")
-    value: str = required("Value of the label")
-    verdict: str = required("`found`: its p99 is above that of the others; `not-found`; or `too-few`")
-    reason: str | None = optional(_REASON)
-    requests: int = required("Requests of it")
-    request_share_ratio: float | None = optional("Share of all requests, 0 to 1")
-    replicas: int = required("Values that the label has")
-    p50_seconds: float | None = optional("Its median")
-    p99_seconds: float | None = optional("Its p99")
-    others_p50_seconds: float | None = optional("Median of all others")
-    others_p99_seconds: float | None = optional("p99 of all others")
-    ratio: float | None = optional("Its p99 over that of the others")
-    ratio_low: float | None = optional("Lower end of its interval")
-    ratio_high: float | None = optional("Upper end")
-    p_adjusted: float | None = optional("p-value after Holm's correction for the number of replicas")
-
-
 class LatencyAssociation(Fact):
     """Whether a latency is slow when something else is high. Subject: that of the driver (GPU, NIC, host).
 
@@ -303,7 +280,9 @@ class LatencyAssociation(Fact):
     correlation: float | None = optional("Rank correlation of the driver with the windows' upper quantile of latency")
     lag_seconds: float | None = optional("By how much latency follows the driver at the best fit; negative: it leads")
     p_value: float | None = optional(_P_VALUE)
-    p_adjusted: float | None = optional("The same after Holm's correction for the number of candidates")
+    p_adjusted: float | None = optional(
+        "The same for the best of all candidates together: Westfall and Young's step-down correction"
+    )
     candidates: int | None = optional("Candidates that were tested for this latency")
     remaining_correlation: float | None = optional("Correlation left once the other associated drivers are allowed for")
     remaining_p_value: float | None = optional("Chance of that among unrelated data")
