@@ -64,6 +64,12 @@ ORDERS: Mapping[str, Callable[[Indices, int, int], tuple[Indices, Indices]]] = M
 """Where the value at an index of the packed axis stands: word and place in it."""
 
 
+_WITHIN_WORD: Mapping[str, Callable[[int], list[int]]] = MappingProxyType(
+    {"linear": lambda per: list(range(per)), "nibbles-swapped": lambda per: [at ^ 1 for at in range(per)]}
+)
+"""Place in its word of each of the values of a word, for the orders that keep within one."""
+
+
 @dataclass(frozen=True)
 class Codes:
     """Codes of a matrix (outputs, inputs), as they are stored."""
@@ -114,6 +120,18 @@ class Codes:
         codes: Array = words[at[::-1] if self.inputs_first else at] >> shifts
         codes &= words.dtype.type((1 << self.bits) - 1)
         return codes
+
+    def rows(self, outputs: Indices) -> Array:
+        """Codes of whole rows in the stored order: the same as `at`, several times faster for usual orders."""
+        words = self.stored()
+        if not self.packed or self.order not in _WITHIN_WORD or self.along_outputs:
+            wide = words.shape[int(not self.inputs_first)] * (1 if self.along_outputs else self.per)
+            return self.at(outputs[:, None], np.arange(wide)[None, :])
+        chosen = np.ascontiguousarray(words[:, outputs].T if self.inputs_first else words[outputs])
+        shifts = np.asarray(_WITHIN_WORD[self.order](self.per), chosen.dtype) * chosen.dtype.type(self.bits)
+        codes: Array = chosen[:, :, None] >> shifts
+        codes &= chosen.dtype.type((1 << self.bits) - 1)
+        return codes.reshape(len(outputs), -1)
 
     def _turned_shape(self) -> tuple[int, int]:
         """Of the same buffer with its words along the other axis."""

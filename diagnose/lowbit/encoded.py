@@ -120,9 +120,7 @@ class Encoded:
         if self.extra is not None:
             return self.extra(outputs, inputs) * np.float32(reading.scale_factor)
         codes = self.codes.at(outputs, inputs, reading.order, reading.turned)
-        table = np.resize(np.asarray(self.table, np.float32), 256) if self.table else ELEMENTS[self.element]
-        if reading.element is not None:
-            table = ELEMENTS[reading.element]
+        table = self._table() if reading.element is None else ELEMENTS[reading.element]
         values = table[codes.view(np.uint8) if codes.dtype.itemsize == 1 else codes]
         source = reading.scale_from or self
         scales = source.scale_matrix(reading.scale_type)
@@ -139,6 +137,33 @@ class Encoded:
                 values = _applied(values, np.float32(self.overall), reading.overall_use or self.overall_use)
         result: Floats = values.astype(np.float32, copy=False)
         return result
+
+    def rows(self, outputs: Indices) -> Floats:
+        """Values of whole rows, read as said: the same as `read`, faster where groups are of consecutive inputs."""
+        wide = self.shape[1]
+        inputs = np.arange(wide)[None, :]
+        grid = self.scale_matrix().shape
+        if self.extra is not None or self.input_groups is not None or self.group or wide % grid[1]:
+            return self.read(outputs[:, None], inputs)
+        codes = self.codes.rows(outputs)[:, :wide]
+        if self.element.startswith("uint"):
+            values = codes.astype(np.float32)
+        else:
+            values = self._table()[codes.view(np.uint8) if codes.dtype.itemsize == 1 else codes]
+        values = values.reshape(len(outputs), grid[1], wide // grid[1])
+        row, column = outputs[:, None] // -(-self.shape[0] // grid[0]), np.arange(grid[1])[None, :]
+        zero = self._zero(row, column, AS_SAID)
+        values -= zero[:, :, None] if isinstance(zero, np.ndarray) else zero
+        factor = np.float32(self.scale_factor)
+        with np.errstate(all="ignore"):
+            if self.overall is not None:
+                factor = _applied(factor, np.float32(self.overall), self.overall_use)
+            scales = _applied(np.float32(1), self.scale_matrix()[row, column], self.scale_use) * factor
+            values *= scales[:, :, None]
+        return values.reshape(len(outputs), wide)
+
+    def _table(self) -> Floats:
+        return np.resize(np.asarray(self.table, np.float32), 256) if self.table else ELEMENTS[self.element]
 
     def _moved(self, outputs: Indices, inputs: Indices, reading: Reading) -> tuple[Indices, Indices]:
         high, wide = self.shape
@@ -214,7 +239,7 @@ class Encoded:
         return zero + np.float32({"plus-one": 1, "minus-one": -1}.get(how or "", 0))
 
 
-def _applied(values: Floats, scales: Floats | np.float32, use: str) -> Floats:
+def _applied(values: Any, scales: Any, use: str) -> Any:
     if use == "ignore":
         return values
     return values / scales if use == "divide" else values * scales

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,10 +51,16 @@ class Tensor:
         return as_floats(self.load())
 
 
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
 def as_floats(values: Array) -> Floats:
     """Values of any numeric type as float32; beyond its range they become infinite."""
     if values.dtype == np.float32:
         return values
+    if values.dtype == _BFLOAT16:
+        # The upper half of a float32: several times faster than the conversion that the type itself offers.
+        return (values.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         return values.astype(np.float32)
 

@@ -9,7 +9,7 @@ from math import inf, log10
 import numpy as np
 
 from diagnose.lowbit.codes import Indices
-from diagnose.lowbit.encoded import AS_SAID, Encoded, Reading
+from diagnose.lowbit.encoded import Encoded, Reading
 from diagnose.lowbit.formats import Scheme, expected_sqnr_db, quantised, sqnr_db
 from diagnose.lowbit.hypotheses import Hypothesis, hypotheses
 from diagnose.lowbit.metrics import Metrics, compare
@@ -110,7 +110,7 @@ class Examiner:
         reference = original.rows(outputs)
         inputs = np.arange(encoded.shape[1])
         trial = _Trial(encoded, reference, outputs, inputs)
-        as_said = trial.read(AS_SAID)
+        as_said = encoded.rows(outputs)
         metrics = compare(reference, as_said)
         measured = metrics.sqnr_db if not metrics.nan_count + metrics.inf_count else -inf
         theory = encoded.theory
@@ -229,18 +229,17 @@ def _finer(theory: Scheme, reference: Floats, expected: float | None) -> tuple[s
     return finer.granularity, 0.0 if better is None else better - expected
 
 
-def sqnr_of_all(encoded: Encoded, original: Original, reading: Reading = AS_SAID) -> float | None:
+def sqnr_of_all(encoded: Encoded, original: Original) -> float | None:
     """SQNR over every element, row by row in pieces."""
     high, wide = encoded.shape
-    inputs = np.arange(wide)[None, :]
     step = max(_PIECE_ELEMENTS // max(wide, 1), 1)
     signal = noise = 0.0
     for first in range(0, high, step):
         outputs = np.arange(first, min(first + step, high))
-        reference = original.rows(outputs)
-        error = encoded.read(outputs[:, None], inputs, reading) - reference
-        signal += float(np.vdot(reference, reference))
-        noise += float(np.vdot(error, error))
+        reference, low = original.rows(outputs).reshape(-1), encoded.rows(outputs).reshape(-1)
+        low -= reference
+        signal += float(reference @ reference)
+        noise += float(low @ low)
     if noise == 0.0:
         return None
     return 10 * log10(signal / noise) if signal > 0.0 and noise < inf else -inf
