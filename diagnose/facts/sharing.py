@@ -70,6 +70,7 @@ class ResourceSharing(Fact):
 
     kind: ClassVar[str] = "resource-sharing"
     few_per_host: ClassVar[bool] = True
+    seen_through: ClassVar[str | None] = "workload"
     resource: str = required(
         "`gpu`, `gpu-memory-bandwidth`, `nic`, `uplink-switch`, `pcie-switch`, `cpu-cores` or `numa-node`"
     )
@@ -105,6 +106,7 @@ class PoolIntrusion(Fact):
 
     kind: ClassVar[str] = "pool-intrusion"
     few_per_host: ClassVar[bool] = True
+    seen_through: ClassVar[str | None] = "workload"
     node: str = required("The node")
     pool: str | None = optional("Its pool")
     pool_role: str | None = optional("What the pool is for, where labels, taints or its name say so")

@@ -14,7 +14,7 @@ from diagnose.knowledge.base import KnowledgeBase, KnownCause
 from diagnose.knowledge.vocabulary import Vocabulary
 from diagnose.ranking.checks import next_checks
 from diagnose.ranking.findings import findings_of, sentence
-from diagnose.ranking.model import Diagnosis, Instance, NextCheck, RankedCause, SymptomState, Unseen
+from diagnose.ranking.model import JOB, Diagnosis, Instance, NextCheck, RankedCause, SymptomState, Unseen
 from diagnose.ranking.rank import apply_exclusions, by_cause, instances_of, link_roots, priors
 
 MAX_CHECKS = 5
@@ -37,11 +37,12 @@ def diagnose(
     known_facts = {host: [*own, *host_features(own)] for host, own in hosts.items()}
     everything = [fact for own in known_facts.values() for fact in own]
     problems: list[str] = []
-    sessions = [
-        session
+    by_host = {
+        host: session
         for host, own in known_facts.items()
         if (session := _attempt(runner.run_host, own, host, problems)) is not None
-    ]
+    }
+    sessions = [*by_host.values()]
     job = _attempt(runner.run_job, [*everything, *job_features(everything)], "the job as a whole", problems)
     scaled = priors(knowledge, asserted)
     scopes = _Scopes(
@@ -69,6 +70,10 @@ def diagnose(
         considered=[cause for cause in ranked if not cause.put_forward],
         checks=_checks(knowledge, put_forward, asserted, scaled, scopes),
         problems=tuple(problems),
+        observed={
+            name: _Scope.of([session], knowledge.vocabulary).looked_for
+            for name, session in (*by_host.items(), *([] if job is None else [(JOB, job)]))
+        },
     )
 
 
@@ -153,9 +158,7 @@ def _unjudged(known: KnownCause, scope: _Scope) -> tuple[list[Unseen], list[str]
     return unseen, looked
 
 
-def _symptom_state(
-    knowledge: KnowledgeBase, symptom: str, asserted: Sequence[str], scopes: _Scopes
-) -> SymptomState:
+def _symptom_state(knowledge: KnowledgeBase, symptom: str, asserted: Sequence[str], scopes: _Scopes) -> SymptomState:
     signs = [
         sentence(sign.says, matches[0])
         for sign, rule in knowledge.symptoms[symptom].signs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
@@ -159,3 +159,9 @@ class Diagnosis:
     checks: Sequence[NextCheck]
     problems: Sequence[str] = ()
     """What could not be diagnosed, one sentence each."""
+    observed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Kinds of facts that were observed or would have been seen, by host, and under JOB for the job as a whole."""
+
+
+JOB = "job"
+"""Stands for a job as a whole where hosts are named."""

@@ -54,6 +54,7 @@ def build_report(
         checks=tuple(_check(check) for check in diagnosis.checks),
         problems=tuple(diagnosis.problems),
         simulated=tuple(simulated),
+        observed={host: tuple(sorted(kinds)) for host, kinds in diagnosis.observed.items()},
     )
 
 

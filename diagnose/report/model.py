@@ -13,7 +13,8 @@ InputStatus = Literal["parsed", "partial", "unrecognised", "unreadable", "skippe
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    # Built when first used: the first screen of the terminal interface needs none of it.
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class ReportSource(_Part):
@@ -152,4 +153,8 @@ class Report(_Part):
     checks: tuple[ReportCheck, ...]
     problems: tuple[str, ...] = Field(default=(), description="What could not be diagnosed")
     simulated: tuple[str, ...] = Field(default=(), description="Scenarios that stood in for machines; none where empty")
+    observed: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="Kinds of facts that were observed, or would have been seen, by host; `job` is the job as a whole",
+    )
     path_taken: tuple[ReportTaken, ...] = Field(default=(), description="What was done in the terminal interface")
