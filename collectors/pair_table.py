@@ -24,6 +24,7 @@ _END_NAME = re.compile(
 )
 _REFERENCE = re.compile(r"gen\d|health|before|expect|base|ref|good|old|spec|normal|earlier", re.IGNORECASE)
 _NOW = re.compile(r"now|current|today|degrad|after|measur|bad|new|actual", re.IGNORECASE)
+_HOST_WORD = re.compile(r"^(?:node|host|server|machine)", re.IGNORECASE)
 _GPU_PAIR = re.compile(r"\bGPU\s?(\d{1,4})\W+(?:to\W+)?GPU\s?(\d{1,4})\b", re.IGNORECASE)
 _GPU = re.compile(r"^(?:GPU|cuda:?)\s?(\d{1,4})$", re.IGNORECASE)
 _HOST_PAIR = re.compile(r"^([A-Za-z][\w.]*\d[\w.]*)\s*(?:<?->?|\u2192|\u2194|/|:| to )\s*([A-Za-z][\w.]*\d[\w.]*)$")
@@ -34,6 +35,8 @@ class _Layout:
     ends: tuple[int, ...]
     """One column that names the pair, or two that name its ends."""
     gpus: bool
+    hosts: bool
+    """The columns are said to be of hosts, so that `gpu50` is one."""
     value: int
     reference: int | None
     unit_bytes_per_second: float
@@ -81,7 +84,9 @@ def _layout(cells: Sequence[str]) -> _Layout | None:
         swapped = bool(_REFERENCE.search(second_name)) and not _REFERENCE.search(first_name)
         swapped = swapped or (bool(_NOW.search(first_name)) and not _NOW.search(second_name))
         value, reference = (first, second) if swapped else (second, first)
-    return _Layout(ends, any("gpu" in cells[at].lower() for at in ends), value, reference, unit)
+    names = [cells[at] for at in ends]
+    gpus, hosts = any("gpu" in name.lower() for name in names), all(_HOST_WORD.match(name) for name in names)
+    return _Layout(ends, gpus, hosts, value, reference, unit)
 
 
 def _ends(cells: Sequence[str]) -> tuple[int, ...] | None:
@@ -114,12 +119,12 @@ def _pair(layout: _Layout, line: Line) -> Pair | None:
 def _named(layout: _Layout, cells: Sequence[str]) -> tuple[int, int] | tuple[str, str] | None:
     if len(layout.ends) == 1:
         text = cells[layout.ends[0]]
-        if match := _GPU_PAIR.search(text):
+        if not layout.hosts and (match := _GPU_PAIR.search(text)):
             return int(match.group(1)), int(match.group(2))
         hosts = _HOST_PAIR.match(text)
         return (hosts.group(1), hosts.group(2)) if hosts else None
     first, second = (cells[at] for at in layout.ends)
-    gpus = [_gpu(text, layout.gpus) for text in (first, second)]
+    gpus = [None if layout.hosts else _gpu(text, layout.gpus) for text in (first, second)]
     if gpus[0] is not None and gpus[1] is not None:
         return gpus[0], gpus[1]
     # A bare number may be a rank, a port or a slot: without a word for it, it names nothing.

@@ -70,6 +70,13 @@ def test_pairs_of_hosts_have_the_host_as_subject_and_count_once() -> None:
     assert {fact.between_hosts for fact in facts(HOSTS)} == {True}
 
 
+def test_hosts_that_are_called_like_gpus_are_hosts_where_the_columns_say_so() -> None:
+    found = facts(HOSTS.replace(",n", ",gpu").replace("\nn0", "\ngpu0"))
+    assert {fact.between_hosts for fact in found} == {True}
+    assert {fact.subject.host for fact in found} == {"gpu01", "gpu02"}
+    assert {fact.subject.gpu_index for fact in facts("pair,GB/s\nGPU2-GPU3,7\n")} == {2}
+
+
 def test_summary_of_hosts_tells_that_both_ends_are_fast_elsewhere() -> None:
     fact = summary(HOSTS)
     assert (fact.lowest_pair, fact.subject.host) == ("n01-n02", None)
