@@ -107,7 +107,13 @@ def bad_cable(world: World, rng: Random) -> None:
         nic.state, nic.physical_state = "Down", "Polling"
 
 
-@fault("nic-link-flapping", several=True, needs=_rdma, all_of=("dmesg",), often=("ibstat", "ip-link", "nccl-tests"))
+@fault(
+    "nic-link-flapping",
+    several=True,
+    needs=_rdma,
+    all_of=("dmesg", "journal"),
+    often=("ibstat", "ip-link", "nccl-tests"),
+)
 def flapping(world: World, rng: Random) -> None:
     """A port that loses its carrier again and again."""
     nic = _nic(world, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from random import Random
 
@@ -184,14 +185,13 @@ class Machine:
         return narrow * (0.4 if self.acs_redirect else 0.9)
 
     def ring_gigabytes(self, gpus: list[Gpu], peer_access: bool = True, nvls: bool = True) -> float:
-        """Bus bandwidth of a large all-reduce over some GPUs, GB/s."""
+        """Bus bandwidth of a large all-reduce over some GPUs, GB/s; no limit where there is only one."""
         if len(gpus) < 2:
-            return 0.0
-        if self.switched and peer_access:
-            rate = min(sum(gpu.links_up) for gpu in gpus) * self.gpu_model.link_gigabytes
-            return rate * (1.06 if nvls and self.gpu_model.has_nvls and len(gpus) == 8 else 0.81)
-        if self.gpu_model.form == "mesh" and peer_access:
-            return min(sum(gpu.links_up) for gpu in gpus) * self.gpu_model.link_gigabytes * 0.79
+            return math.inf
+        links = min(sum(gpu.links_up) for gpu in gpus) * self.gpu_model.link_gigabytes
+        if peer_access and links and self.gpu_model.form in ("switch", "mesh"):
+            reduced_in_switch = nvls and self.gpu_model.has_nvls and len(gpus) == 8
+            return links * (1.06 if reduced_in_switch else 0.8)
         order = sorted(gpus, key=lambda gpu: gpu.index)
         edges = [self.pair_gigabytes(a, b, peer_access) for a, b in zip(order, [*order[1:], order[0]], strict=True)]
         if len(order) == 2:

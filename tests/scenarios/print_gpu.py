@@ -190,44 +190,48 @@ def _smi_q_heat(tree: _Tree, node: Machine, gpu: Gpu, busy: bool, rng: Random) -
 
 
 def smi_table(world: World, node: Machine, rng: Random) -> str:
-    """The table of `nvidia-smi` (drivers from 535 on widen it; both layouts)."""
-    wide = int(node.driver[:3]) >= 550
-    line = f"NVIDIA-SMI {node.driver:<22} Driver Version: {node.driver:<15}CUDA Version: {DRIVERS[node.driver]:<9}"
-    if not wide:
-        line = f"NVIDIA-SMI {node.driver:<13}Driver Version: {node.driver:<13}CUDA Version: {DRIVERS[node.driver]:<9}"
-    first, second, third = (41, 24, 22) if wide else (31, 22, 22)
+    """The table of `nvidia-smi`: narrow up to driver 525, wider names from 535 on, wider memory from 550 on."""
+    version = int(node.driver[:3])
+    first = 41 if version >= 535 else 31
+    second = 24 if version >= 550 else 22
+    third, rule, corner = 22, "-", "+" if version >= 535 else "|"
     inner = first + second + third + 2
-    edge = f"+{'-' * first}+{'-' * second}+{'-' * third}+"
-    head = [
-        f"+{'-' * inner}+",
-        f"| {line:<{inner - 2}} |",
-        edge,
-        f"|{' GPU  Name':<{first - 14}}{'Persistence-M ':>14}|{' Bus-Id          Disp.A ':<{second}}|"
-        f"{' Volatile Uncorr. ECC':<{third}}|",
-        f"|{' Fan  Temp   Perf':<{first - 15}}{'Pwr:Usage/Cap ':>15}|{'Memory-Usage ':>{second}}|"
+    gap = 13 if version < 535 else 17
+    title = (
+        f"NVIDIA-SMI {node.driver:<{gap}}Driver Version: {node.driver:<{gap - 2}}CUDA Version: {DRIVERS[node.driver]}"
+    )
+    name_tail, power_tail = ("Persistence-M ", "Pwr:Usage/Cap ") if first == 41 else ("Persistence-M", "Pwr:Usage/Cap")
+    edge = f"+{rule * first}+{rule * second}+{rule * third}+"
+    rows = [
+        f"+{rule * inner}+",
+        f"| {title:<{inner - 2}} |",
+        f"{corner}{edge[1:]}",
+        f"|{' GPU  Name':<{first - len(name_tail)}}{name_tail}|{' Bus-Id':<{second - 8}} Disp.A |"
+        f"{' Volatile Uncorr. ECC ':<{third}}|",
+        f"|{' Fan  Temp  Perf':<{first - len(power_tail)}}{power_tail}|{'Memory-Usage ':>{second}}|"
         f"{' GPU-Util  Compute M. ':<{third}}|",
         f"|{'':<{first}}|{'':<{second}}|{'MIG M. ':>{third}}|",
         f"|{'=' * first}+{'=' * second}+{'=' * third}|",
     ]
-    rows = []
     for gpu in node.visible:
         model = node.gpu_model
         draw = int(gpu.power_limit_watts * (rng.uniform(0.8, 0.99) if world.loaded else 0.12))
-        name = model.name[: first - 16]
-        heat = f" N/A   {rng.randrange(28, 70)}C    P0"
-        power = f"{draw:>4}W / {int(gpu.power_limit_watts):>4}W "
+        room = first - 14
+        name = model.name if len(model.name) <= room else f"{model.name[: room - 4]}..."
+        power = f"{draw:>4}W / {int(gpu.power_limit_watts):>3}W "
         used = int(model.memory_mib * 0.8) if world.loaded else 3
-        memory = f"{used:>7}MiB / {model.memory_mib:>6}MiB "
+        memory = f"{used:>7}MiB / {model.memory_mib:>5}MiB "
         ecc = "N/A" if "GeForce" in model.name else "0"
         load = f"{rng.randrange(95, 101) if world.loaded else 0:>7}%      Default "
+        heat = f" N/A   {rng.randrange(28, 70)}C    P0"
         rows += [
-            f"|{gpu.index:>4}  {name:<{first - 11}}{'On ':>5}|{f'0000{gpu.slot.bus_id.upper()} Off ':>{second}}|"
+            f"|{f'{gpu.index:>4}  {name:<{room}} On':<{first}}|{f'0000{gpu.slot.bus_id.upper()} Off ':>{second}}|"
             f"{ecc + ' ':>{third}}|",
             f"|{heat:<{first - len(power)}}{power}|{memory:>{second}}|{load:>{third}}|",
             f"|{'':<{first}}|{'':<{second}}|{'N/A ':>{third}}|",
             edge,
         ]
-    return "\n".join(["Tue Mar 11 04:17:09 2025", *head, *rows]) + "\n"
+    return "\n".join(["Tue Mar 11 04:17:09 2025", *rows]) + "\n"
 
 
 def topo(world: World, node: Machine, rng: Random) -> str:

@@ -189,7 +189,11 @@ def nccl_tests(
             cells.append(f"  {time:7.{digits}f}  {algorithm:6.2f}  {algorithm * factor:6.2f}  {wrong:>5}")
             total, rows = total + algorithm * factor, rows + 1
         lines += [f"{size:>12}{size // 4:>14}     float     sum      -1{cells[0]}{cells[1]}"]
-    lines += [f"# Out of bounds values : {total_wrong} {'FAILED' if total_wrong else 'OK'}", f"# Avg bus bandwidth    : {total / rows:.4f} ", "#"]
+    lines += [
+        f"# Out of bounds values : {total_wrong} {'FAILED' if total_wrong else 'OK'}",
+        f"# Avg bus bandwidth    : {total / rows:.4f} ",
+        "#",
+    ]
     return "\n".join(lines) + "\n"
 
 

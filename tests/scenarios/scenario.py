@@ -132,10 +132,11 @@ class Scenario:
         return text
 
     def of_all_hosts(self, tool: str, rng: Random) -> dict[str, str]:
-        """The same command on up to eight hosts, one file each."""
+        """The same command on up to eight hosts all over the job, one file each."""
         item = _TOOLS[tool]
         stem, _, ending = item.file.rpartition(".")
-        return {f"{stem}-{node.host}.{ending}": self._session(item, node, rng) for node in self.world.nodes[:8]}
+        nodes = self.world.nodes[:: -(-len(self.world.nodes) // 8)]
+        return {f"{stem}-{node.host}.{ending}": self._session(item, node, rng) for node in nodes}
 
 
 def _half(scenario: Scenario, rng: Random) -> dict[str, str]:
