@@ -9,12 +9,8 @@ from math import log
 from diagnose.facts import Source, Subject
 from diagnose.knowledge.base import KnownCause
 from diagnose.knowledge.schema import Evidence
-
-ESTABLISHED = 0.5
-"""From this probability on a cause counts as found: it decides exit codes and explains its consequences."""
-
-SUSPECTED = 0.1
-"""Below this probability a cause is not put forward."""
+from diagnose.ranking.thresholds import ESTABLISHED as ESTABLISHED
+from diagnose.ranking.thresholds import SUSPECTED as SUSPECTED
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose.facts import UNNAMED_HOST
-from diagnose.ranking.model import ESTABLISHED
+from diagnose.ranking.thresholds import ESTABLISHED
 from diagnose.report.model import Report, ReportCause
 from diagnose.report.numbers import percent
 

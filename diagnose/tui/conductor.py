@@ -37,7 +37,6 @@ from diagnose.tui.model.events import (
     SymptomsChosen,
     Verified,
 )
-from diagnose.tui.model.verdict import verdict
 from diagnose.tui.model.walk import Walk, apply, walk_of
 from diagnose.tui.saving import Saving
 
@@ -282,6 +281,7 @@ class Conductor:
 
     def _judge(self, cause_id: str, report: Report) -> None:
         from diagnose.sessions.facts import facts_from_json
+        from diagnose.tui.model.verdict import verdict
 
         before, knowledge = self.walk.report, self.ranker.knowledge()
         if before is None or knowledge is None:

@@ -52,7 +52,7 @@ class Outcome(StrEnum):
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Origin(_Part):
@@ -191,5 +191,5 @@ Event: TypeAlias = Annotated[
     Field(discriminator="type"),
 ]
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 """Reads and checks an event."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from diagnose.facts import Fact
 from diagnose.facts.registry import fact_kinds
 from diagnose.knowledge.base import KnowledgeBase
-from diagnose.ranking.model import ESTABLISHED, SUSPECTED
+from diagnose.ranking.thresholds import ESTABLISHED, SUSPECTED
 from diagnose.report.model import Report, ReportCause, ReportEvidence
 from diagnose.report.numbers import percent
 from diagnose.tui.model.events import Outcome

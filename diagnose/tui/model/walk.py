@@ -32,7 +32,7 @@ from diagnose.tui.model.events import (
 class Run(BaseModel):
     """What one collection gave."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     number: int
     facts: tuple[dict[str, Any], ...]
@@ -44,7 +44,7 @@ class Run(BaseModel):
 class Walk(BaseModel):
     """Where a walk stands."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     origin: Origin | None = None
     place: Place = Place.START

@@ -11,7 +11,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
-from diagnose.ranking.model import ESTABLISHED
+from diagnose.ranking.thresholds import ESTABLISHED
 from diagnose.report.model import Report, ReportCause, ReportSource
 from diagnose.report.numbers import percent
 from diagnose.tui.model.events import CauseChosen, Place
