@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from collectors.base import Block, BlockCollector, FileCollector, OpenFile, Parsed
 from collectors.benchmark_values import Result, number
 from collectors.cells import cells
-from collectors.json_text import items, mapping, real
+from collectors.json_text import items, mapping, whole
 from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.series import Clock, Requests
 from diagnose.facts.serving import ServingLatency
@@ -108,8 +108,8 @@ def _requests(experiment: dict[str, Any], source: Source) -> Requests | None:
     rows: list[tuple[float, float, float, float]] = []
     gaps: list[float] = []
     for request in items(experiment.get("requests"), dict):
-        start = real(request.get("timestamp"))
-        answers = [value for item in request.get("response_timestamps") or [] if (value := real(item)) is not None]
+        start = whole(request.get("timestamp"))
+        answers = [value for item in request.get("response_timestamps") or [] if (value := whole(item)) is not None]
         if start is None or not answers or answers[0] < start:
             continue
         waits = [(later - earlier) * 1e-9 for earlier, later in pairwise(answers)]
