@@ -17,6 +17,7 @@ from diagnose.cli.question import Question
 from diagnose.cli.symptoms import check_symptoms
 from diagnose.engine.session import SessionRunner
 from diagnose.facts import Fact
+from diagnose.facts.series import Measurement
 from diagnose.intake.symptoms import reported_symptoms
 from diagnose.knowledge.base import KnowledgeBase
 from diagnose.knowledge.loader import load_knowledge
@@ -38,6 +39,12 @@ class Analysis:
 
     simulated: Sequence[str] = ()
     """Scenarios that stood in for machines."""
+
+    facts: Sequence[Fact] = ()
+    """What the diagnosis was made of, before features."""
+
+    series: Sequence[Measurement] = ()
+    """Measurements beside them."""
 
     @property
     def unusable(self) -> bool:
@@ -75,7 +82,7 @@ def run_analysis(question: Question) -> Analysis:
         progress("ranking causes")
         symptoms = [*question.symptoms, *reported_symptoms(facts, knowledge)]
         diagnosis = diagnose(SessionRunner(knowledge), facts, symptoms, series)
-    return Analysis(knowledge, readings.inputs, diagnosis, _named(question), simulations(facts))
+    return Analysis(knowledge, readings.inputs, diagnosis, _named(question), simulations(facts), facts, series)
 
 
 def _named(question: Question) -> list[str]:

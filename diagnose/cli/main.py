@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("diagnose.cli.check:check", "One line on this machine's health, for cron, Slurm and Kubernetes."),
     "collect": ("diagnose.cli.collect:collect", "Record this machine for a diagnosis elsewhere."),
     "explain": ("diagnose.cli.explain:explain", "Take a cause's probability apart, term by term."),
+    "compare": ("diagnose.cli.compare:compare", "Two results side by side: what changed, and is it better?"),
     "bundle": ("diagnose.cli.bundle:bundle", "Look into a bundle, check it, take names and secrets out of it."),
     "scaling": ("diagnose.cli.scaling:scaling", "Explain how throughput grows with the number of GPUs."),
     "lowbit": ("diagnose.cli.lowbit:lowbit", "Compare a low-precision run or checkpoint with its reference."),

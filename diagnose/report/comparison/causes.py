@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from diagnose.knowledge.base import KnowledgeBase
 from diagnose.ranking.model import ESTABLISHED, JOB, SUSPECTED
@@ -13,7 +13,7 @@ from diagnose.report.numbers import percent
 
 def compare_causes(before: Report, after: Report, knowledge: KnowledgeBase) -> tuple[CauseChange, ...]:
     """Every cause that either report puts forward, those that are there now first."""
-    names = _host_names(before, after)
+    names = host_names(before.hosts, after.hosts)
     old = {cause.id: cause for cause in before.causes}
     new = {cause.id: cause for cause in after.causes}
     changes = [became(old[name], new.get(name), after, knowledge, names) for name in old] + [
@@ -27,14 +27,14 @@ def became(
     again: ReportCause | None,
     after: Report,
     knowledge: KnowledgeBase,
-    host_names: Mapping[str, str] | None = None,
+    renamed: Mapping[str, str] | None = None,
 ) -> CauseChange:
     """What became of one cause that was there before.
 
-    `again` is the same cause in the later report, where it is put forward there; `host_names` tells what hosts of the
+    `again` is the same cause in the later report, where it is put forward there; `renamed` tells what hosts of the
     earlier report are called in the later one, where that differs.
     """
-    names = host_names or {}
+    names = renamed or {}
     subjects = {_renamed(subject, names): subject for subject in cause.subjects}
     found = [] if again is None or again.probability < SUSPECTED else list(again.subjects)
     unobserved = _unobserved(cause, after, knowledge, names)
@@ -103,10 +103,13 @@ def _hosts(subjects: Iterable[str], names: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(names.get(host, host) for host in (subject.partition("/")[0] for subject in subjects)))
 
 
-def _host_names(before: Report, after: Report) -> dict[str, str]:
-    """Where each report is of one host they are the same, whatever they are called: bundles rename hosts."""
-    if len(before.hosts) == len(after.hosts) == 1 and before.hosts != after.hosts:
-        return {before.hosts[0]: after.hosts[0]}
+def host_names(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
+    """What hosts of the earlier result are called in the later one, where that differs.
+
+    Where each is of one host they are the same, whatever they are called: bundles rename hosts.
+    """
+    if len(before) == len(after) == 1 and before != after:
+        return {before[0]: after[0]}
     return {}
 
 
