@@ -91,6 +91,13 @@ COMMANDS = {
     "slurm-node": "scontrol show node",
     "slurm-topology": "scontrol show topology",
     "systemctl-show": "systemctl show nvidia-fabricmanager slurmd containerd",
+    "serving-benchmark-table": "vllm bench serve --model acme/chat --request-rate 10",
+    "wrk": "wrk2 -t4 -c64 -d60s -R200 --latency http://localhost:8000/v1/completions",
+    "aiperf-json": "aiperf profile --model acme/chat --endpoint-type chat",
+    "k6-summary": "k6 run load.js",
+    "perf-analyzer-csv": "perf_analyzer -m resnet --concurrency-range 1:8 -f report.csv",
+    "trtexec": "trtexec --onnx=model.onnx",
+    "inference-perf": "inference-perf --config_file config.yml",
 }
 """Kind of input to what prints it."""
 

@@ -66,7 +66,7 @@ def test_damage_does_not_raise(tmp_path: Path) -> None:
     for text in damaged(TABLE):
         HdrHistogramTable.parse(block(text))
     path = tmp_path / "x.hlog"
-    for text in damaged(FOUR.decode()):
+    for text in list(damaged(FOUR.decode()))[::9]:
         path.write_text(f"#[Histogram log format version 1.3]\n0.1,1.0,0.09,{text}\n")
         result = scan_file(path, "x.hlog")
         assert not any(", reading " in (report.detail or "") for report in result.reports)
