@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diagnose.analysis.latency.candidates import CONSEQUENCES, Candidate
+from diagnose.analysis.latency.candidates import CONSEQUENCES, FROM_OUTSIDE, Candidate
 from diagnose.analysis.latency.permutation import (
     Scores,
     block_windows,
@@ -158,7 +158,11 @@ def _explained(
     judged: dict[int, Association] = {place: measured[place] for place in places}
     explaining: dict[int, int] = {}
     for one in places:
-        able = [other for other in places if other != one and _explains(one, other, left, judged)]
+        able = [
+            other
+            for other in places
+            if other != one and explaining.get(other) != one and _explains(one, other, left, judged)
+        ]
         if able:
             explaining[one] = max(able, key=lambda other: judged[other].correlation or 0.0)
     roots = [place for place in places if place not in explaining]
@@ -216,6 +220,8 @@ def _explains(one: int, other: int, left: Mapping[tuple[int, int], float], judge
     """Whether little of one remains beside the other, and clearly more of the other beside the one."""
     if not _may_explain(judged[other], judged[one]) or not _gone(left[one, other], judged[one]):
         return False
+    if judged[other].candidate.driver in FROM_OUTSIDE and judged[one].candidate.driver not in FROM_OUTSIDE:
+        return True
     if judged[one].candidate.driver in CONSEQUENCES and judged[other].candidate.driver not in CONSEQUENCES:
         return left[other, one] > _GAUSSIAN * judged[other].deviation
     beside = left[other, one]

@@ -18,6 +18,8 @@ CONSEQUENCES = frozenset(
     {Driver.CONCURRENCY, Driver.QUEUE_LENGTH, Driver.BATCH_SIZE, Driver.KV_CACHE_USE, Driver.PREEMPTIONS}
 )
 """They rise when requests take longer, whatever the reason: nothing outside the server is explained away by them."""
+FROM_OUTSIDE = frozenset({Driver.ARRIVAL_RATE, Driver.PREFILL_TOKENS})
+"""What clients send is no consequence of what the machine does: it explains whatever it cannot be told apart from."""
 _SMOOTHED = (4, 16)
 """Windows over which arrivals are summed up beside their own: a queue remembers what came before."""
 

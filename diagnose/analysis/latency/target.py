@@ -99,7 +99,7 @@ def request_scores(values: Floats) -> NDArray[np.float32]:
     at = np.searchsorted(edges, values, side="left")
     counts = np.bincount(at, minlength=len(edges) + 1)
     middle = (np.cumsum(counts) - counts / 2.0) / len(values)
-    of_bin = -np.log1p(-middle)
+    of_bin = -np.log1p(-np.minimum(middle, 1.0 - 0.5 / len(values)))
     return np.asarray((of_bin - np.average(of_bin, weights=counts))[at], dtype=np.float32)
 
 
