@@ -11,7 +11,7 @@ from typing import Literal
 from diagnose.report.model import Report
 from diagnose.sessions.store import SessionStore
 from diagnose.settings import Settings
-from diagnose.tui.jobs.gathering import Gathering
+from diagnose.tui.jobs.gathering import CUT_SHORT, Gathering
 from diagnose.tui.jobs.ranker import Ranker
 from diagnose.tui.jobs.told import (
     AnswerRead,
@@ -30,6 +30,7 @@ from diagnose.tui.model.events import (
     Event,
     Moved,
     Origin,
+    Outcome,
     PartState,
     Place,
     Ranked,
@@ -280,14 +281,20 @@ class Conductor:
             self._judge(self.walk.chosen.id, report)
 
     def _judge(self, cause_id: str, report: Report) -> None:
-        from diagnose.sessions.facts import facts_from_json
         from diagnose.tui.model.verdict import verdict
 
         before, knowledge = self.walk.report, self.ranker.knowledge()
         if before is None or knowledge is None:
             return
-        facts, _ = facts_from_json(self.walk.facts_after)
-        outcome, why = verdict(cause_id, before, report, facts, knowledge)
+        found = verdict(cause_id, before, report, knowledge)
+        outcome = Outcome(found.verdict.value)
+        why = found.why
+        cut = _cut(self.walk)
+        if outcome is Outcome.GONE and cut:
+            outcome, why = (
+                Outcome.NOT_SHOWN,
+                f"It is not found, but parts were not read to their ends: {', '.join(cut)}",
+            )
         self.happened(Verified(at=self.now(), cause=cause_id, outcome=outcome, why=why))
 
     def _answered(self, told: AnswerRead) -> None:
@@ -303,6 +310,14 @@ class Conductor:
             )
         )
         self.rank(told.purpose)
+
+
+def _cut(walk: Walk) -> list[str]:
+    """Parts that were read to their ends before and not when it was verified."""
+    if walk.before is None or walk.after is None:
+        return []
+    whole = {part.name for part in walk.before.parts if part.state not in CUT_SHORT}
+    return [part.name for part in walk.after.parts if part.state in CUT_SHORT and part.name in whole]
 
 
 def _read_answer(

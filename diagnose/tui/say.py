@@ -30,6 +30,7 @@ STATES = {
     "unreadable": ("✗", "unreadable", "$text-error"),
     "no-privilege": ("✗", "no right", "$text-warning"),
     "skipped": ("-", "skipped", "$text-warning"),
+    "left-out": ("-", "skipped", "$text-warning"),
     "absent": ("-", "not there", "$text-muted"),
     "unrecognised": ("?", "unknown", "$text-muted"),
 }

@@ -10,14 +10,13 @@ from pathlib import Path
 from collectors.inputs import InputReport, Readings, Status
 from collectors.scan import read_inputs
 from collectors.walk import STANDARD_INPUT, walk
-from diagnose.tui.jobs.gathering import RUNNING, WAITING, Gathering
+from diagnose.tui.jobs.gathering import LEFT_OUT, RUNNING, WAITING, Gathering
 from diagnose.tui.jobs.readings import reading_of
 from diagnose.tui.jobs.told import Gathered, ReadSoFar, Told
 from diagnose.tui.model.events import PartState
 
 _POLL_SECONDS = 0.05
 _SHOWN_EVERY_SECONDS = 1.0
-_SKIPPED = "skipped"
 
 
 class _Left(BaseException):
@@ -56,7 +55,7 @@ class FileGathering(Gathering):
             if time.monotonic() - shown >= _SHOWN_EVERY_SECONDS:
                 shown = time.monotonic()
                 self._tell(ReadSoFar(reading_of(self._joined(), over=False)))
-        complete = all(part.state not in (WAITING, RUNNING, _SKIPPED) for part in self.parts)
+        complete = not any(part.state in (WAITING, RUNNING, LEFT_OUT) for part in self.parts)
         self._tell(Gathered(reading_of(self._joined(), over=True), self.parts, complete))
 
     def _names(self) -> list[str]:
@@ -95,7 +94,7 @@ class FileGathering(Gathering):
         else:
             self._results.pop(name, None)
             detail = "Skipped before it was read" if name in self._skipped else "Not read to its end"
-            self._set(PartState(name=name, title=name, state=_SKIPPED, seconds=seconds, detail=detail))
+            self._set(PartState(name=name, title=name, state=LEFT_OUT, seconds=seconds, detail=detail))
 
 
 def _read_one(name: str, results: list[Readings], left: threading.Event) -> None:

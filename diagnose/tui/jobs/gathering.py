@@ -11,6 +11,10 @@ from diagnose.tui.model.events import PartState
 
 WAITING = "waiting"
 RUNNING = "running"
+LEFT_OUT = "left-out"
+"""Nobody waited for its end."""
+CUT_SHORT = frozenset({WAITING, RUNNING, LEFT_OUT, "skipped", "partial", "timed-out", "crashed"})
+"""States of parts that leave something unread which is there."""
 
 
 class Gathering(ABC):

@@ -17,7 +17,7 @@ from collectors.live.run import Collection, passive_recorders
 from collectors.scan import read_inputs
 from diagnose import __version__
 from diagnose.intake.recordings import renamed
-from diagnose.tui.jobs.gathering import RUNNING, WAITING, Gathering
+from diagnose.tui.jobs.gathering import CUT_SHORT, RUNNING, WAITING, Gathering
 from diagnose.tui.jobs.readings import reading_of
 from diagnose.tui.jobs.told import Gathered, ReadSoFar, Told
 from diagnose.tui.model.events import PartState
@@ -88,7 +88,7 @@ class MachineGathering(Gathering):
             self._collect(self._record, names)
         readings = self._read()
         self._count(readings)
-        complete = not self._cancelled.is_set() and all(part.state == "done" for part in self.parts)
+        complete = not self._cancelled.is_set() and not any(part.state in CUT_SHORT for part in self.parts)
         self._tell(Gathered(reading_of(readings, over=True), self.parts, complete))
 
     def _collect(self, record: Record, names: Sequence[str]) -> None:
