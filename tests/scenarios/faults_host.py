@@ -114,9 +114,9 @@ def unbound(world: World, rng: Random) -> None:
 @fault(
     "p2p-blocked-by-acs",
     needs=_peers_below_switches,
-    all_of=("lspci",),
-    any_of=("p2p-matrix", "nccl-tests"),
-    often=("topo", "nccl-log", "lscpu"),
+    all_of=("lspci", "topo"),
+    any_of=("p2p-matrix", "nccl-tests+p2p-matrix"),
+    often=("nccl-log", "lscpu"),
 )
 def acs(world: World, rng: Random) -> None:
     """Firmware left ACS redirection on in every bridge."""
@@ -126,9 +126,9 @@ def acs(world: World, rng: Random) -> None:
 @fault(
     "p2p-blocked-by-iommu",
     needs=_peers_below_switches,
-    all_of=("dmesg",),
-    any_of=("p2p-matrix", "nccl-tests"),
-    often=("topo", "lscpu"),
+    all_of=("dmesg", "topo"),
+    any_of=("p2p-matrix", "nccl-tests+p2p-matrix"),
+    often=("lscpu"),
 )
 def iommu(world: World, rng: Random) -> None:
     """The IOMMU translates on bare metal: peer traffic is slow, and on some machines faults and comes out wrong."""

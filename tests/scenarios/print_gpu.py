@@ -231,6 +231,22 @@ def smi_table(world: World, node: Machine, rng: Random) -> str:
             f"|{'':<{first}}|{'':<{second}}|{'N/A ':>{third}}|",
             edge,
         ]
+    empty = f"|{'  No running processes found':<{inner}}|"
+    processes = [
+        f"|{gpu.index:>5}   N/A  N/A    {40000 + gpu.index:>6}      C   /opt/venv/bin/python3".ljust(inner - 12)
+        + f"{int(node.gpu_model.memory_mib * 0.8) - 40:>7}MiB  |"
+        for gpu in node.visible
+    ]
+    rows += [
+        "",
+        f"+{rule * inner}+",
+        f"|{' Processes:':<{inner}}|",
+        f"|{'  GPU   GI   CI        PID   Type   Process name':<{inner - 12}} GPU Memory |",
+        f"|{'        ID   ID':<{inner - 12}} Usage      |",
+        f"|{'=' * inner}|",
+        *(processes if world.loaded else [empty]),
+        f"+{rule * inner}+",
+    ]
     return "\n".join(["Tue Mar 11 04:17:09 2025", *rows]) + "\n"
 
 

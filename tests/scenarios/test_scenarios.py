@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,9 @@ from benchmarks.scenarios import healthy_lines, misses, pair_lines, single_table
 from collectors.inputs import Status
 from diagnose.engine.session import SessionRunner
 from diagnose.knowledge.loader import load_knowledge
-from tests.scenarios.evaluate import evaluate
+from tests.scenarios.evaluate import Outcome, evaluate
 from tests.scenarios.pairs import can_coexist, drawn_pairs
-from tests.scenarios.scenario import FAULTS, ImpossibleError, scenario
+from tests.scenarios.scenario import FAULTS, ImpossibleError, Scenario, scenario
 from tests.scenarios.truths import FOLLOWS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,9 +22,25 @@ FREE_TEXT = {"app.err", "slurm.out"}
 """What programs say in their own words beside the lines that are known."""
 
 
+TRAINING = (
+    "straggler-gpu",
+    "rank-load-imbalance",
+    "straggler-node",
+    "pipeline-bubble",
+    "communication-exceeds-compute",
+)
+"""Causes that training logs and tables of ranks show; noise could lead there as well."""
+
+
 @pytest.fixture(scope="module")
 def runner() -> SessionRunner:
     return SessionRunner(load_knowledge())
+
+
+@pytest.fixture(scope="module")
+def alone(runner: SessionRunner) -> Callable[[str], Outcome]:
+    """The diagnosis of a cause alone, made once."""
+    return cache(lambda cause: evaluate(runner, scenario((cause,), seed=0)))
 
 
 def test_every_cause_of_the_three_symptoms_has_a_fault() -> None:
@@ -34,22 +52,39 @@ def test_every_cause_of_the_three_symptoms_has_a_fault() -> None:
 
 
 @pytest.mark.parametrize("cause", FAULTS)
-def test_cause_alone_is_among_the_first_three_and_nobody_is_accused(cause: str, runner: SessionRunner) -> None:
-    outcome = evaluate(runner, scenario((cause,), seed=0))
+def test_cause_alone_is_among_the_first_three_and_nobody_is_accused(
+    cause: str, alone: Callable[[str], Outcome]
+) -> None:
+    outcome = alone(cause)
     place = outcome.place(cause)
     assert place is not None, outcome.ranked
     assert place <= 3, outcome.ranked
     assert outcome.accused == ()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("cause", FAULTS)
+def test_collectors_know_every_file(cause: str, alone: Callable[[str], Outcome]) -> None:
+    outcome = alone(cause)
+    unread = {Path(item.path).name for item in outcome.inputs if item.status != Status.PARSED}
+    assert unread - FREE_TEXT == set()
+    assert {Path(item.path).name for item in outcome.inputs if item.facts} >= unread
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("cause", TRAINING)
+def test_causes_in_training_come_first_through_the_noise(cause: str, seed: int, runner: SessionRunner) -> None:
+    outcome = evaluate(runner, scenario((cause,), seed))
+    assert outcome.place(cause) == 1, outcome.ranked
+    assert outcome.accused == ()
+
+
+@pytest.mark.parametrize("seed", range(8))
 def test_sound_machines_and_jobs_are_left_in_peace(seed: int, runner: SessionRunner) -> None:
     assert evaluate(runner, scenario((), seed)).accused == ()
 
 
-@pytest.mark.parametrize("item", drawn_pairs(8), ids=lambda item: "+".join(item.causes))
-def test_of_two_causes_one_comes_first_or_second(item: object, runner: SessionRunner) -> None:
-    assert isinstance(item, type(scenario((), 0)))
+@pytest.mark.parametrize("item", drawn_pairs(6), ids=lambda item: "+".join(item.causes))
+def test_of_two_causes_one_comes_first_or_second(item: Scenario, runner: SessionRunner) -> None:
     outcome = evaluate(runner, item)
     assert min(outcome.place(cause) or 99 for cause in item.causes) <= 2, outcome.ranked
     assert outcome.accused == ()
@@ -59,14 +94,6 @@ def test_the_same_seed_gives_the_same_files_and_another_seed_others() -> None:
     first, second = scenario(("nvlink-inactive",), 3), scenario(("nvlink-inactive",), 3)
     assert first.files() == second.files()
     assert first.files() != scenario(("nvlink-inactive",), 4).files()
-
-
-@pytest.mark.parametrize("cause", [None, *FAULTS])
-def test_collectors_know_every_file(cause: str | None, runner: SessionRunner) -> None:
-    outcome = evaluate(runner, scenario((cause,) if cause else (), seed=1))
-    unread = {Path(item.path).name for item in outcome.inputs if item.status != Status.PARSED}
-    assert unread - FREE_TEXT == set()
-    assert {Path(item.path).name for item in outcome.inputs if item.facts} >= unread
 
 
 def test_machines_vary() -> None:
