@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "explain": ("diagnose.cli.explain:explain", "Take a cause's probability apart, term by term."),
     "compare": ("diagnose.cli.compare:compare", "Two results side by side: what changed, and is it better?"),
     "bundle": ("diagnose.cli.bundle:bundle", "Look into a bundle, check it, take names and secrets out of it."),
+    "latency": ("diagnose.cli.latency:latency", "Tell when requests are slow, and what goes along with it."),
     "scaling": ("diagnose.cli.scaling:scaling", "Explain how throughput grows with the number of GPUs."),
     "lowbit": ("diagnose.cli.lowbit:lowbit", "Compare a low-precision run or checkpoint with its reference."),
     "capture": ("diagnose.cli.capture:capture", "Record a model's inside in high or low precision."),

@@ -21,7 +21,11 @@ _P_VALUE = "Chance that unrelated data of the same autocorrelation look like thi
 
 
 class LatencySummary(Fact):
-    """The quantiles of one latency. A quantile that the sample is too small for is absent, never guessed."""
+    """The quantiles of one latency.
+
+    A quantile with fewer than five values beyond it is absent, and so is an end of an interval that the sample does not
+    tell: the upper one of p99 below 368 independent values.
+    """
 
     kind: ClassVar[str] = "latency-summary"
     few_per_host: ClassVar[bool] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -58,9 +59,12 @@ def _about(study: Study) -> dict[str, Any]:
 def _interval(name: str, unit: str, quantile: Quantile | None) -> dict[str, float]:
     if quantile is None:
         return {}
-    return {
-        f"{name}{unit}": quantile.value, f"{name}_low{unit}": quantile.low, f"{name}_high{unit}": quantile.high
-    }  # fmt: skip
+    fields = {f"{name}{unit}": quantile.value}
+    if quantile.low > 0.0:
+        fields[f"{name}_low{unit}"] = quantile.low
+    if math.isfinite(quantile.high):
+        fields[f"{name}_high{unit}"] = quantile.high
+    return fields
 
 
 def _summary(study: Study) -> LatencySummary:
@@ -153,8 +157,7 @@ def _changes(study: Study) -> Iterator[Fact]:
         if not change.stands:
             continue
         found = True
-        stretches = min(trend.MOST, grid.count // 2, int(study.target.requests.sum()) // (50 if level == 0.5 else 400))
-        window = grid.count * grid.width_seconds / stretches
+        window = grid.count * grid.width_seconds / trends.count
         at = change.at * window
         yield LatencyChange(
             **_about(study), verdict=FOUND, quantile=level, at_seconds=at,

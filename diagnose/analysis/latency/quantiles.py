@@ -21,22 +21,29 @@ _KEPT = 0.7
 """What is left of the effect of one level at the next at least: few exceedances tell little of how they cluster."""
 _LEAST_EFFECTIVE = 25.0
 """Below so many independent values the sample does not tell its own correlation."""
+_FEWEST_BEYOND = 5
+"""Values beyond a quantile for it to be told at all."""
 _STUDENT_15 = 1.09
 """Student's 97.5 % quantile with 15 degrees of freedom over that of the Gaussian: what 16 blocks tell of a variance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """A quantile and its interval of 95 %."""
+    """A quantile and its interval of 95 %, whose ends are 0 and infinite where the sample does not tell them."""
 
     value: float
     low: float
     high: float
 
+    @property
+    def closed(self) -> bool:
+        """Whether the sample tells both ends."""
+        return self.low > 0.0 and math.isfinite(self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
-    """The quantiles of a sample that it is large enough for."""
+    """The quantiles of a sample beyond which it has a few values."""
 
     count: int
     effective: float
@@ -48,8 +55,8 @@ class Quantiles:
 
     @property
     def resolvable(self) -> float:
-        """The highest level told; 0 where none is."""
-        return max(self.by_level, default=0.0)
+        """The highest level whose interval is closed; 0 where none is."""
+        return max((level for level, quantile in self.by_level.items() if quantile.closed), default=0.0)
 
     def tail_ratio(self) -> Quantile | None:
         """p99 over p50, with the interval recovered from theirs (MOVER, of independent estimates)."""
@@ -59,9 +66,11 @@ class Quantiles:
 
 def ratio_of(upper: Quantile, lower: Quantile) -> Quantile | None:
     """The ratio of two quantiles; None where one is not positive."""
-    if min(upper.low, lower.low) <= 0.0:
+    if min(upper.value, lower.value) <= 0.0:
         return None
     ratio = upper.value / lower.value
+    if not (upper.closed and lower.closed):
+        return Quantile(ratio, 0.0, math.inf)
     below = math.hypot(math.log(upper.value / upper.low), math.log(lower.high / lower.value))
     above = math.hypot(math.log(upper.high / upper.value), math.log(lower.value / lower.low))
     return Quantile(ratio, ratio * math.exp(-below), ratio * math.exp(above))
@@ -78,11 +87,10 @@ def quantiles(values: Floats) -> Quantiles:
         effect = max(design_effect(values > value), _KEPT * effect)
         worth = count / effect
         effective = min(effective, worth) if level <= 0.9 else effective
-        ranks = rank_interval(worth, level)
-        if ranks is None or effective < _LEAST_EFFECTIVE:
+        if count * (1.0 - level) < _FEWEST_BEYOND:
             continue
-        low, high = (min(count - 1, max(0, math.ceil(rank * count) - 1)) for rank in ranks)
-        found[level] = Quantile(value, float(ordered[low]), float(ordered[high]))
+        low, high = rank_interval(worth, level) if effective >= _LEAST_EFFECTIVE else (None, None)
+        found[level] = Quantile(value, _ranked(ordered, low, 0.0), _ranked(ordered, high, math.inf))
     mean = float(np.mean(values, dtype=np.float64))
     return Quantiles(count, effective, found, mean, float(np.std(values, dtype=np.float64)), float(ordered[-1]))
 
@@ -106,8 +114,14 @@ def design_effect(exceeds: NDArray[np.bool_]) -> float:
     return effect * _STUDENT_15**2 if effect > 1.5 else effect
 
 
-def rank_interval(count: float, level: float) -> tuple[float, float] | None:
-    """Levels of the sample between which the quantile lies with 95 %; None where the sample does not close it above.
+def _ranked(ordered: Floats, level: float | None, unknown: float) -> float:
+    if level is None:
+        return unknown
+    return float(ordered[min(len(ordered) - 1, max(0, math.ceil(level * len(ordered)) - 1))])
+
+
+def rank_interval(count: float, level: float) -> tuple[float | None, float | None]:
+    """Levels of the sample between which the quantile lies with 95 %; None where the sample does not close that end.
 
     `count` is the number of independent values, which need not be whole. Exceedances of the quantile are binomial.
     """
@@ -118,17 +132,15 @@ def rank_interval(count: float, level: float) -> tuple[float, float] | None:
         return 1.0 - (expected + half + 0.5) / count, 1.0 - (expected - half - 0.5) / count
     fewest, most, below = -1, -1, 0.0
     for number in range(int(count) + 1):
-        if fewest < 0 and below + (mass := _binomial(count, share, number)) > _ALPHA / 2:
+        mass = _binomial(count, share, number)
+        if fewest < 0 and below + mass > _ALPHA / 2:
             fewest = number
-        else:
-            mass = _binomial(count, share, number)
         below += mass
         if below >= 1.0 - _ALPHA / 2:
             most = number
             break
-    if fewest <= 0 or most < 0 or most >= count:
-        return None
-    return 1.0 - most / count, min(1.0, 1.0 - (fewest - 1) / count)
+    low = 1.0 - most / count if 0 <= most < count else None
+    return low, min(1.0, 1.0 - (fewest - 1) / count) if fewest > 0 else None
 
 
 def _binomial(count: float, share: float, number: int) -> float:

@@ -57,6 +57,8 @@ class Drift:
 class Trend:
     """Both."""
 
+    count: int
+    """Levels that they were sought in."""
     change: Change
     drift: Drift
 
@@ -79,6 +81,7 @@ def trend(levels: Values, span_seconds: float) -> Trend:
     clear = min(criteria.values()) + _MARGIN
     best = [name for name, value in criteria.items() if value <= clear]
     return Trend(
+        count,
         _change(levels, logs, at, fitted, best == ["step"]),
         _drift(logs, slope, line, straight, "line" in best and "step" not in best),
     )

@@ -1,0 +1,88 @@
+"""`diagnose latency`: requests and telemetry in, numbers and pictures of their latency out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from diagnose.cli.exit_codes import ExitCode
+from diagnose.cli.output import standard_output
+
+if TYPE_CHECKING:
+    from diagnose.analysis.latency.study import StreamStudy, Study
+    from diagnose.facts.series import Measurement
+
+_METRICS = ("ttft", "itl", "e2e", "queue", "prefill", "decode", "network", "client")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", nargs=-1, required=True, metavar="FILES...")
+@click.option("--metric", type=click.Choice(_METRICS), multiple=True, help="Which latencies to show. [default: the "
+              "first of ttft, itl and e2e that there is]")  # fmt: skip
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the pictures there."
+)
+def latency(
+    files: tuple[str, ...], metric: tuple[str, ...], style: Literal["text", "json"], svg: Path | None
+) -> ExitCode:
+    """Tell how latency is distributed, when it is slow, and what it goes along with.
+
+    FILES are tables of requests, results of serving benchmarks, and telemetry of the same time; `-` is standard input.
+    """
+    from diagnose.analysis.latency.study import studies
+    from diagnose.report.latency import latency_report, write_latency
+
+    found = list(studies(_measurements(files)))
+    if not found:
+        raise click.UsageError("no input holds the latencies of single requests, or of a server over time")
+    if svg is not None:
+        _write_svg(svg, found, metric)
+    with standard_output() as stream:
+        if style == "json":
+            from diagnose.report.as_json import write_model
+
+            write_model(latency_report(found), stream)
+        else:
+            for at, item in enumerate(found):
+                stream.write("\n\n" if at else "")
+                write_latency(item, _shown(item, metric), stream)
+    return ExitCode.NOTHING_FOUND
+
+
+def _measurements(files: Sequence[str]) -> Sequence[Measurement]:
+    from collectors.inputs import Status
+    from collectors.resolve import resolve_readings
+    from collectors.scan import read_inputs
+
+    readings = resolve_readings(read_inputs(files))
+    unreadable = next((item for item in readings.inputs if item.status is Status.UNREADABLE), None)
+    if unreadable is not None:
+        raise click.UsageError(f"{unreadable.path}: {unreadable.detail}")
+    return readings.series
+
+
+def _shown(found: StreamStudy, metrics: Sequence[str]) -> list[Study]:
+    if metrics:
+        return [study for study in found.latencies if study.metric in metrics]
+    by_metric = {study.metric: study for study in found.latencies}
+    first = next((by_metric[name] for name in _METRICS if name in by_metric), None)
+    return [first] if first is not None else []
+
+
+def _write_svg(path: Path, found: Sequence[StreamStudy], metrics: Sequence[str]) -> None:
+    from diagnose.report.latency_picture import conditional_tails, distribution, over_time, suspect
+    from diagnose.report.latency_svg import latency_svg
+
+    shown = [study for item in found for study in _shown(item, metrics)]
+    if len(shown) != 1:
+        names = ", ".join(dict.fromkeys(f"{study.metric} of {study.stream.name}" for study in shown)) or "none"
+        raise click.UsageError(f"--svg draws one latency; there are {len(shown)}: {names}")
+    study = shown[0]
+    driver = suspect(study)
+    tails = conditional_tails(study, driver) if driver is not None else None
+    title = f"{study.metric} of {study.stream.name}"
+    path.write_text(latency_svg(title, over_time(study, 320, driver), distribution(study, 100), tails), "utf-8")
