@@ -31,6 +31,9 @@ _LEAST = 0.01
 """A change must be larger than this, with its whole interval: a million requests show a thousandth, which nobody feels.
 """
 
+_OTHER_LOAD = 0.1
+"""Difference of rate or lengths from which on the two sides are not like and like."""
+
 RESULTS: Mapping[str, Mapping[str, tuple[Unit, bool]]] = {
     "nccl-test": {"largest_busbw_bytes_per_second": ("bytes/s", True), "smallest_latency_seconds": ("seconds", False)},
     "gpu-bandwidth": {"bytes_per_second": ("bytes/s", True)},
@@ -72,6 +75,29 @@ def compare_latencies(before: Sequence[Measurement], after: Sequence[Measurement
             change = quantile_change(old, new, level, tests)
             if change is not None:
                 yield _latency(f"{name} {word}", change, len(old), len(new))
+
+
+def load_differences(before: Sequence[Measurement], after: Sequence[Measurement]) -> list[str]:
+    """How the requests of the two sides differ, in words: then a change of latency may be the load's."""
+    import numpy as np
+
+    loads: list[dict[str, float]] = []
+    for side in (before, after):
+        tables = [item for item in side if isinstance(item, Requests) and len(item)]
+        load: dict[str, float] = {}
+        for name in ("input_tokens", "output_tokens"):
+            columns = [table.columns[name] for table in tables if name in table.columns]
+            if columns:
+                load[f"mean {name.replace('_', ' ')}"] = float(np.nanmean(np.concatenate(columns)))
+        spans = [np.ptp(table.columns["start_seconds"]) for table in tables if "start_seconds" in table.columns]
+        if spans and max(spans) > 0:
+            load["requests per second"] = sum(map(len, tables)) / float(max(spans))
+        loads.append(load)
+    return [
+        f"{name} {loads[0][name]:.4g} before and {loads[1][name]:.4g} after"
+        for name in loads[0].keys() & loads[1].keys()
+        if abs(loads[1][name] - loads[0][name]) > _OTHER_LOAD * max(loads[0][name], loads[1][name])
+    ]
 
 
 def _in_order(tables: Sequence[Requests], column: str) -> Floats:

@@ -14,9 +14,10 @@ _PASSING = ("process_id",)
 
 @cache
 def naming_fields(kind: type[Fact]) -> tuple[str, ...]:
-    """Fields that every fact of a kind has and that are words or flags: they tell facts of one subject apart."""
+    """Fields that tell facts of one subject apart: `name` where there is one, else all words that a kind must have."""
     fields = kind.model_fields
-    return tuple(name for name in kind.own_fields() if fields[name].is_required() and fields[name].annotation is str)
+    words = [name for name in kind.own_fields() if fields[name].is_required() and fields[name].annotation is str]
+    return ("name",) if "name" in words else tuple(words)
 
 
 def name_of(fact: Fact) -> str | None:
