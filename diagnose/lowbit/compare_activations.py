@@ -215,8 +215,11 @@ class _Comparing:
         for item in seen:
             into = self.into.get(_place(item.told))
             if item.told.role in ("output", "logits") and into is not None:
-                local = subtracted_db(item.fact.sqnr_db, into.fact.sqnr_db)
-                found.append((item, into, local, self._expected_local(into, item)))
+                local, expected = subtracted_db(item.fact.sqnr_db, into.fact.sqnr_db), self._expected_local(into, item)
+                if local is not None and expected is not None and not _is_local(into.fact.sqnr_db, item.fact.sqnr_db):
+                    # The difference of two nearly equal errors is no measure of what a module adds.
+                    local = max(local, expected)
+                found.append((item, into, local, expected))
         names = {item.told.module for item, *_ in found}
         leaves = {name for name in names if not any(other.startswith(f"{name}.") for other in names if other != name)}
         added = [local for item, _, local, _ in found if local is not None and item.told.module in leaves]
@@ -337,7 +340,12 @@ def _origin(into: float | None, out: float | None) -> str:
     """Where a module's error comes from: its own, its input's, or there is none to speak of."""
     if out is None or out >= _AGREES_DB:
         return "none"
-    return "local" if into is None or into - out >= _LOCAL_DB else "inherited"
+    return "local" if _is_local(into, out) else "inherited"
+
+
+def _is_local(into: float | None, out: float | None) -> bool:
+    """Whether most of an output's error is not its input's."""
+    return out is not None and (into is None or into - out >= _LOCAL_DB)
 
 
 def _nan_onset(errors: Sequence[facts.TensorError], low: TensorSet) -> facts.NanOnset | None:

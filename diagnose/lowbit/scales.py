@@ -24,7 +24,7 @@ def static_scales(tensors: TensorSet) -> Iterator[tuple[str, str, Tensor]]:
             ("k_proj.output_scale", "v_proj.output_scale")
         ):
             yield name, "kv-cache", tensor
-        elif ending in ("input_scale", "act_scale"):
+        elif ending in ("input_scale", "act_scale", "input_global_scale"):
             yield name, "activation", tensor
         elif ending in ("weight_scale", "weight_scale_inv", "scales", "SCB"):
             yield name, "weight", tensor

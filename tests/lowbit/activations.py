@@ -12,6 +12,7 @@ import numpy as np
 from tests.lowbit.checkpoints import save
 
 Array = np.ndarray[Any, Any]
+VOCABULARY = 200
 Product = Callable[[str, Array, Array], Array]
 
 
@@ -21,14 +22,14 @@ def exact(_: str, inputs: Array, weight: Array) -> Array:
 
 def model(layers: int = 8, width: int = 128, seed: int = 0) -> dict[str, Array]:
     rng = np.random.default_rng(seed)
-    found = {"embed_tokens": rng.standard_normal((500, width)).astype(np.float32)}
+    found = {"embed_tokens": rng.standard_normal((VOCABULARY, width)).astype(np.float32)}
     for layer in range(layers):
         for name, shape in {
             "self_attn.v_proj": (width, width), "self_attn.o_proj": (width, width),
             "mlp.up_proj": (2 * width, width), "mlp.down_proj": (width, 2 * width),
         }.items():  # fmt: skip
             found[f"layers.{layer}.{name}"] = (rng.standard_normal(shape) / shape[1] ** 0.5).astype(np.float32)
-    found["lm_head"] = (rng.standard_normal((500, width)) / width**0.5).astype(np.float32)
+    found["lm_head"] = (rng.standard_normal((VOCABULARY, width)) / width**0.5).astype(np.float32)
     return found
 
 
@@ -66,4 +67,4 @@ def write(folder: Path, seen: Mapping[str, Array], role: str, **stated: str) -> 
 
 
 def tokens(count: int = 32, seed: int = 1) -> Array:
-    return np.random.default_rng(seed).integers(0, 500, count)
+    return np.random.default_rng(seed).integers(0, VOCABULARY, count)
