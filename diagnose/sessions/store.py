@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import json
 import os
 import re
@@ -25,6 +26,7 @@ EVENTS = "events.jsonl"
 _SUMMARY = "summary.json"
 _ID = re.compile(r"^[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$")
 EXPORT_ENDING = ".diagnose-session"
+_FRAME_HEADER_BYTES = 18
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _EXPANDED_LIMIT_BYTES = 1 << 30
 
@@ -137,8 +139,6 @@ class SessionStore:
                 data = _expanded(packed, str(path))
             except zstandard.ZstdError as error:
                 raise SessionError(f"{path} is damaged: {error}") from error
-        import io
-
         return self.create(list(read_lines(io.BytesIO(data), str(path)))[1:])
 
     def _existing(self, session_id: str) -> Path:
@@ -154,10 +154,15 @@ class SessionStore:
 
 
 def _expanded(packed: BinaryIO, name: str) -> bytes:
+    """Content of an exported session, which names its own size."""
+    size = zstandard.frame_content_size(packed.read(_FRAME_HEADER_BYTES))
+    packed.seek(0)
     with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
         data: bytes = reader.read(_EXPANDED_LIMIT_BYTES + 1)
     if len(data) > _EXPANDED_LIMIT_BYTES:
         raise SessionError(f"{name} grows beyond {_EXPANDED_LIMIT_BYTES >> 30} GiB and is not opened")
+    if len(data) != size:
+        raise SessionError(f"{name} is damaged: it is cut off")
     return data
 
 

@@ -287,14 +287,10 @@ class Conductor:
         if before is None or knowledge is None:
             return
         found = verdict(cause_id, before, report, knowledge)
-        outcome = Outcome(found.verdict.value)
-        why = found.why
-        cut = _cut(self.walk)
+        outcome, why = Outcome(found.verdict.value), found.why
+        cut = ", ".join(_cut(self.walk))
         if outcome is Outcome.GONE and cut:
-            outcome, why = (
-                Outcome.NOT_SHOWN,
-                f"It is not found, but parts were not read to their ends: {', '.join(cut)}",
-            )
+            outcome, why = Outcome.NOT_SHOWN, f"It is not found, but parts were not read to their ends: {cut}"
         self.happened(Verified(at=self.now(), cause=cause_id, outcome=outcome, why=why))
 
     def _answered(self, told: AnswerRead) -> None:

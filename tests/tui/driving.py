@@ -16,7 +16,7 @@ from diagnose.tui.app import DiagnoseApp
 from diagnose.tui.conductor import Conductor
 from diagnose.tui.jobs.gathering import Gathering
 from diagnose.tui.jobs.machine_gathering import MachineGathering, Recorded
-from diagnose.tui.jobs.told import Gathered, PartChanged, Reading, Told
+from diagnose.tui.jobs.told import Gathered, Reading, Told
 from diagnose.tui.model.events import Origin, OriginKind, PartState
 from diagnose.tui.origins import simulated_machine
 
