@@ -74,7 +74,7 @@ def run_analysis(question: Question) -> Analysis:
     knowledge = load_knowledge()
     check_symptoms(question.symptoms, knowledge)
     with Progress(sys.stderr) as progress:
-        readings = resolve_readings(_read(question, progress))
+        readings = resolve_readings(read_all(question, progress))
         facts, series = readings.facts, readings.series
         if host is not None:
             facts = of_host(facts, host)
@@ -94,7 +94,8 @@ def _named(question: Question) -> list[str]:
     return [*question.paths, shown_url(question.prometheus)]
 
 
-def _read(question: Question, progress: Progress) -> Readings:
+def read_all(question: Question, progress: Progress) -> Readings:
+    """Everything that the question names; hosts are not yet resolved."""
     readings = _read_files(question, progress)
     if question.prometheus is None:
         return readings

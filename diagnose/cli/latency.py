@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +11,8 @@ import click
 
 from diagnose.cli.exit_codes import ExitCode
 from diagnose.cli.output import standard_output
+from diagnose.cli.prometheus_options import PrometheusQuestion, prometheus_options
+from diagnose.cli.question import Question
 
 if TYPE_CHECKING:
     from diagnose.analysis.latency.study import StreamStudy, Study
@@ -19,15 +22,26 @@ _METRICS = ("ttft", "itl", "e2e", "queue", "prefill", "decode", "network", "clie
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("files", nargs=-1, required=True, metavar="FILES...")
+@click.argument("files", nargs=-1, metavar="[FILES]...")
 @click.option("--metric", type=click.Choice(_METRICS), multiple=True, help="Which latencies to show. [default: the "
               "first of ttft, itl and e2e that there is]")  # fmt: skip
+@click.option("--host", metavar="NAME", help="Only this host's requests and telemetry, and those of no named host.")
+@click.option("--column", "columns", multiple=True, metavar="MEANING=NAME", help="As of `diagnose analyze`.")
+@click.option("--unit", "units", multiple=True, metavar="NAME=UNIT", help="As of `diagnose analyze`.")
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
     "--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the pictures there."
 )
+@prometheus_options
 def latency(
-    files: tuple[str, ...], metric: tuple[str, ...], style: Literal["text", "json"], svg: Path | None
+    files: tuple[str, ...],
+    metric: tuple[str, ...],
+    host: str | None,
+    columns: tuple[str, ...],
+    units: tuple[str, ...],
+    style: Literal["text", "json"],
+    svg: Path | None,
+    prometheus: PrometheusQuestion | None,
 ) -> ExitCode:
     """Tell how latency is distributed, when it is slow, and what it goes along with.
 
@@ -36,7 +50,8 @@ def latency(
     from diagnose.analysis.latency.study import studies
     from diagnose.report.latency import latency_report, write_latency
 
-    found = list(studies(_measurements(files)))
+    question = Question(files, host=host, columns=columns, units=units, prometheus=prometheus)
+    found = list(studies(_measurements(question)))
     if not found:
         raise click.UsageError("no input holds the latencies of single requests, or of a server over time")
     if svg is not None:
@@ -53,16 +68,23 @@ def latency(
     return ExitCode.NOTHING_FOUND
 
 
-def _measurements(files: Sequence[str]) -> Sequence[Measurement]:
+def _measurements(question: Question) -> Sequence[Measurement]:
     from collectors.inputs import Status
     from collectors.resolve import resolve_readings
-    from collectors.scan import read_inputs
+    from diagnose.cli.inputs import read_all
+    from diagnose.cli.progress import Progress
 
-    readings = resolve_readings(read_inputs(files))
+    if question.empty:
+        raise click.UsageError("name files or folders with latencies, or `-` to read standard input")
+    with Progress(sys.stderr) as progress:
+        readings = resolve_readings(read_all(question, progress))
+        progress("comparing latency with what may drive it")
     unreadable = next((item for item in readings.inputs if item.status is Status.UNREADABLE), None)
     if unreadable is not None:
         raise click.UsageError(f"{unreadable.path}: {unreadable.detail}")
-    return readings.series
+    if question.host is None:
+        return readings.series
+    return [item for item in readings.series if item.subject.host in (question.host, None)]
 
 
 def _shown(found: StreamStudy, metrics: Sequence[str]) -> list[Study]:
