@@ -96,6 +96,7 @@ from collectors.recorded_services import RecordedServices
 from collectors.request_table import RequestTable
 from collectors.rocm_smi import RocmSmiJson, RocmSmiText
 from collectors.run_outputs import RunOutputs
+from collectors.safetensors_file import SafetensorsFile
 from collectors.scaling_table import ScalingTable
 from collectors.score_table import ScoreTable
 from collectors.serving_arguments import ServingArguments
@@ -256,4 +257,5 @@ FILE_COLLECTORS: tuple[type[FileCollector], ...] = (
     NvidiaSmiQueryFile,
     NvidiaSmiDmonFile,
     OnnxModel,
+    SafetensorsFile,
 )

@@ -75,7 +75,7 @@ def run_analysis(question: Question) -> Analysis:
     check_symptoms(question.symptoms, knowledge)
     with Progress(sys.stderr) as progress:
         readings = resolve_readings(read_all(question, progress))
-        facts, series = readings.facts, readings.series
+        facts, series = [*readings.facts, *_tensors(question, readings, progress)], readings.series
         if host is not None:
             facts = of_host(facts, host)
             series = [item for item in series if item.subject.host in (host, None)]
@@ -83,6 +83,19 @@ def run_analysis(question: Question) -> Analysis:
         symptoms = [*question.symptoms, *reported_symptoms(facts, knowledge)]
         diagnosis = diagnose(SessionRunner(knowledge), facts, symptoms, series)
     return Analysis(knowledge, readings.inputs, diagnosis, _named(question), simulations(facts), facts, series)
+
+
+def _tensors(question: Question, readings: Readings, progress: Progress) -> list[Fact]:
+    """What recorded activations and checkpoints among the inputs show beside one another."""
+    if not any(fact.kind == "tensor-file" for fact in readings.facts):
+        return []
+    from diagnose.intake.lowbit import tensor_findings
+
+    found = tensor_findings(question.paths, progress)
+    readings.inputs.extend(
+        InputReport(path=path, kind="tensors", status=Status.PARTIAL, detail=detail) for path, detail in found.problems
+    )
+    return found.facts
 
 
 def _named(question: Question) -> list[str]:

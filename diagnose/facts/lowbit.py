@@ -314,3 +314,17 @@ class OutlierSummary(Fact):
     median_normal_sqnr_db: float | None = optional("Median SQNR of their other channels")
     median_normal_loss_db: float | None = optional("What the format would give these channels alone, less that")
     error_in_outliers_ratio: float | None = optional("Median share of the squared error in the outlier channels")
+
+
+class TensorFile(Fact):
+    """What the header of a file of tensors says; the values themselves are compared by `diagnose lowbit compare`."""
+
+    kind: ClassVar[str] = "tensor-file"
+    format: str = required("`safetensors`")
+    tensors: int = required("Tensors")
+    elements: int | None = optional("Elements in all; packed codes count as their words")
+    types: tuple[str, ...] = required("Stored types, most frequent first")
+    low_bit_tensors: int = required("Tensors of 8 bits or less an element, or of packed codes")
+    weight_scales: int = required("Tensors that are scales of weights")
+    input_scales: int = required("Tensors that are static scales of activations")
+    kv_scales: int = required("Tensors that are scales of the KV cache")
