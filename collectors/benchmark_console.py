@@ -90,7 +90,8 @@ def _read(block: Block, head: Line, rows: dict[str, str], parsed: Parsed) -> Non
         next((_rate(rows[name]) for name in _RATES if name in rows), None),
         next((number(rows[name]) for name in _CONCURRENCIES if name in rows), None),
     )
-    redacted, damaged = [], []
+    redacted: list[str] = []
+    damaged: list[str] = []
     for name, text in rows.items():
         match = _STATISTIC.match(name)
         if match is None and name not in _FIELDS:

@@ -55,7 +55,10 @@ class RequestBuilder:
         if column.meaning in ("start_seconds", "end"):
             return self._stamps(cells)
         if column.meaning == "succeeded":
-            return (~cells.astype(str).str.strip().str.lower().isin(_FAILED)).to_numpy(np.float32)
+            succeeded: NDArray[np.floating[Any]] = (
+                (~cells.astype(str).str.strip().str.lower().isin(_FAILED)).to_numpy(bool).astype(np.float32)
+            )
+            return succeeded
         if column.meaning == "error":
             return cells.isna().to_numpy(bool).astype(np.float32) + (
                 cells.notna() & cells.astype(str).str.strip().str.lower().isin(_NO_ERROR)

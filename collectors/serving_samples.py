@@ -86,8 +86,7 @@ class Samples:
 
     def known(self, name: str) -> NDArray[np.float64]:
         """The values of a column that are known."""
-        values = self.column(name)
-        return values[values == values]
+        return _finite(self.column(name))
 
 
 def load_fact(samples: Samples, subject: Subject, source: Source, origin: str, engine: str | None) -> ServingLoad:
@@ -128,8 +127,12 @@ def load_fact(samples: Samples, subject: Subject, source: Source, origin: str, e
 
 
 def _where(values: NDArray[np.float64], rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-    chosen = values[rows]
-    return chosen[chosen == chosen]
+    return _finite(values[rows])
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    known: NDArray[np.float64] = values[values == values]
+    return known
 
 
 def _median(values: NDArray[np.float64]) -> float | None:

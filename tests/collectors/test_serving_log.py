@@ -164,6 +164,7 @@ def test_series_count_from_the_log_s_clock_where_it_tells_the_year() -> None:
     assert running.clock is Clock.LOCAL
     assert running.times_seconds[0] == stamp("2026-02-03 04:01:02").seconds  # type: ignore[union-attr]
     old = feed(ServingLog, VLLM_V1).series[0]
+    assert isinstance(old, Series)
     assert old.clock is Clock.RELATIVE
 
 
