@@ -28,9 +28,10 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.synthetic_trace import Job, write_job, write_large  # noqa: E402
 
+_LIMIT_SECONDS = 900
 _PEER = "HolisticTraceAnalysis==0.5.0"
 _OURS = """
-import json, resource, sys, time
+import json, os, resource, sys, time
 start = time.perf_counter()
 from collectors.scan import read_inputs
 from diagnose.analysis import series_features
@@ -43,13 +44,13 @@ rows = [
     for fact in facts if fact.kind == "trace-summary"
 ]
 print(json.dumps({
-    "rows": rows, "seconds": time.perf_counter() - start, "read": read,
+    "rows": rows, "seconds": time.perf_counter() - start, "cpu": sum(os.times()[:4]), "read": read,
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     "inputs": [f"{item.status}" + (f": {item.detail}" if item.detail else "") for item in readings.inputs],
 }))
 """
 _THEIRS = """
-import json, logging, resource, sys, time, warnings
+import json, logging, os, resource, sys, time, warnings
 logging.disable(logging.CRITICAL)
 warnings.filterwarnings("ignore")
 start = time.perf_counter()
@@ -66,7 +67,7 @@ rows = [
 ]
 children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 print("\\n" + json.dumps({
-    "rows": rows, "seconds": time.perf_counter() - start,
+    "rows": rows, "seconds": time.perf_counter() - start, "cpu": sum(os.times()[:4]),
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "largest_child": children,
 }))
 """
@@ -82,7 +83,10 @@ class Group(NamedTuple):
 def run(python: str, program: str, traces: Sequence[Path]) -> dict[str, Any] | str:
     """What a program prints of the traces; a sentence where it fails."""
     command = [python, "-c", program, *map(str, traces)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=_LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"is stopped after {_LIMIT_SECONDS:,} s"
     if done.returncode:
         return f"fails: {(done.stderr.strip().splitlines() or ['without a word'])[-1][:160]}"
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
@@ -110,7 +114,8 @@ def table(ours: dict[str, Any] | str, theirs: dict[str, Any] | str | None) -> It
             child = (
                 f", largest child process {found['largest_child'] / 1e6:,.0f} MB" if "largest_child" in found else ""
             )
-            yield f"  {name}: {found['seconds']:.2f} s, {found['peak'] / 1e6:,.0f} MB peak{child}"
+            cpu = f"{found['seconds']:.2f} s, {found['cpu']:.2f} s of processors"
+            yield f"  {name}: {cpu}, {found['peak'] / 1e6:,.0f} MB peak{child}"
 
 
 def corpus_groups(corpus: Path, folder: Path) -> Iterator[Group]:
