@@ -30,7 +30,7 @@ def test_the_verdict_comes_first_then_picture_and_table(pair: tuple[Path, Path])
     result = CliRunner().invoke(cli, ["lowbit", "compare", *map(str, pair)], standalone_mode=False)
 
     assert result.return_value == 1
-    assert result.output.startswith("Most likely: Zero points are missing, doubled or off by one")
+    assert result.stdout.startswith("Most likely: Zero points are missing, doubled or off by one")
     assert "relative L2 error" in result.output
     assert "model.layers.0.self_attn.k_proj.weight" in result.output
     assert "zero points are one less; read so, the error falls by" in result.output
@@ -41,7 +41,7 @@ def test_json_holds_table_features_and_diagnosis(pair: tuple[Path, Path], tmp_pa
     arguments = ["lowbit", "compare", *map(str, pair), "--format", "json", "--svg", str(svg)]
 
     result = CliRunner().invoke(cli, arguments, standalone_mode=False)
-    answer = json.loads(result.output)
+    answer = json.loads(result.stdout)
 
     assert answer["schema"] == "diagnose.lowbit/1"
     assert answer["report"]["causes"][0]["id"] == "weight-conversion-zero-point"
