@@ -35,6 +35,8 @@ class Call(NamedTuple):
     value: Any
     error: str | None
     line: int
+    seconds: float | None = None
+    """Unix time after it."""
 
     @property
     def reason(self) -> Missing:
@@ -128,6 +130,12 @@ def _take(calls: Calls, entry: dict[str, Any], line: int) -> None:
         value=entry.get("value"),
         error=None if error is None else str(error),
         line=line,
+        seconds=_time(entry.get("t")),
     )
     calls.every.append(call)
     calls.by_key.setdefault(call.key, []).append(call)
+
+
+def _time(value: object) -> float | None:
+    plausible = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11
+    return float(value) if plausible and isinstance(value, int | float) else None

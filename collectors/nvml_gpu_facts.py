@@ -16,6 +16,7 @@ from collectors.nvidia_smi_reading import Reading
 from collectors.nvml_calls import Call, Calls
 from collectors.nvml_fields import FIELDS, Field, number
 from collectors.nvml_link_facts import link_facts
+from collectors.nvml_series import gpu_series
 from diagnose.facts import Fact, Missing, Subject, normalise_bus_id
 from diagnose.facts.gpu import GpuLoad, GpuMig, GpuPcieLink, GpuProcess, GpuRecovery, GpuTemperature, GpuUnreachable
 
@@ -45,7 +46,10 @@ def gpu_facts(calls: Calls, block: Block) -> Parsed:
         if call.error == "RESET_REQUIRED":
             reading.put(GpuRecovery, "reset_required", True, call.line)
             break
-    parsed = Parsed(facts=[*reading.facts(subject, block), *_processes(calls, subject, block)])
+    parsed = Parsed(
+        facts=[*reading.facts(subject, block), *_processes(calls, subject, block)],
+        series=[*gpu_series(calls, subject, block)],
+    )
     parsed.facts += link_facts(calls, subject, block)
     parsed.facts += _unreachable(calls, subject, block)
     return parsed

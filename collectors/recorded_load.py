@@ -13,7 +13,7 @@ from diagnose.facts.load import CpuLoad, HostMemory, MemoryActivity
 
 _CPU = "sys/devices/system/cpu"
 _LOAD = re.compile(r"^([\d.]{1,10}) [\d.]{1,10} ([\d.]{1,10}) (\d{1,9})/\d+")
-_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 """Fields of the `cpu` line that add up to all time; guests' time is part of the users'."""
 
 
@@ -54,8 +54,8 @@ def _processors(tree: RecordedTree, host: Subject) -> Iterator[Fact]:
 
 def _shares(first: Entry, last: Entry) -> dict[str, float]:
     """Shares of all CPUs' time between two readings."""
-    before, after = _ticks(first), _ticks(last)
-    spent = {name: rise(before, after, name) for name in _FIELDS}
+    before, after = cpu_ticks(first), cpu_ticks(last)
+    spent = {name: rise(before, after, name) for name in CPU_FIELDS}
     total = sum(ticks for ticks in spent.values() if ticks is not None)
     if not total:
         return {}
@@ -64,11 +64,12 @@ def _shares(first: Entry, last: Entry) -> dict[str, float]:
     return shares
 
 
-def _ticks(entry: Entry) -> dict[str, int]:
+def cpu_ticks(entry: Entry) -> dict[str, int]:
+    """Time of all CPUs together by what it was spent for, in ticks."""
     for line in entry.lines:
         if line.startswith("cpu "):
             numbers = [whole(word) for word in line.split()[1:]]
-            return {name: number for name, number in zip(_FIELDS, numbers, strict=False) if number is not None}
+            return {name: number for name, number in zip(CPU_FIELDS, numbers, strict=False) if number is not None}
     return {}
 
 

@@ -19,12 +19,12 @@ def tcp(tree: RecordedTree, host: Subject) -> Iterator[Fact]:
 
 def _statistics(tree: RecordedTree, host: Subject) -> Iterator[Fact]:
     entry = tree.last(_SNMP)
-    counters = _named(entry, "Tcp:")
+    counters = named_counters(entry, "Tcp:")
     if not counters:
         return
-    extended = _named(tree.last(_EXTENDED), "TcpExt:")
+    extended = named_counters(tree.last(_EXTENDED), "TcpExt:")
     span = tree.span(_SNMP)
-    first = _named(span.first, "Tcp:") if span is not None else {}
+    first = named_counters(span.first, "Tcp:") if span is not None else {}
     sockets = _sockets(tree.last(_SOCKETS))
     yield TcpStatistics(
         subject=host,
@@ -42,7 +42,7 @@ def _statistics(tree: RecordedTree, host: Subject) -> Iterator[Fact]:
     )
 
 
-def _named(entry: Entry | None, protocol: str) -> dict[str, int]:
+def named_counters(entry: Entry | None, protocol: str) -> dict[str, int]:
     """Two lines of a protocol, names above and values below, as a mapping."""
     rows = [line.split()[1:] for line in entry.lines if line.startswith(f"{protocol} ")] if entry is not None else []
     if len(rows) < 2:

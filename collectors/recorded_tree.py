@@ -123,9 +123,10 @@ class RecordedTree:
     def source(self, *paths: str) -> tuple[Source, ...]:
         """Where the latest readings of these paths stand; the first line of the tree where there are none."""
         entries = [entry for path in paths if (entry := self.last(path)) is not None]
-        return tuple(self._at(entry) for entry in entries) or (self._block.source(),)
+        return tuple(self.source_of(entry) for entry in entries) or (self._block.source(),)
 
-    def _at(self, entry: Entry) -> Source:
+    def source_of(self, entry: Entry) -> Source:
+        """Where one reading stands, and when it was made."""
         source = self._block.source(entry.line)
         if entry.seconds is None:
             return source
@@ -148,9 +149,14 @@ class RecordedTreeCollector(BlockCollector):
 
     @classmethod
     def parse(cls, block: Block) -> Parsed:
-        """Facts of a tree."""
+        """Facts of a tree, and what it says over time."""
+        # What reads series of trees reads trees, and so needs this module.
+        from collectors.recorded_series import tree_series
+
         problems = ["The recording is cut off"] if block.truncated else []
-        return Parsed(list(cls.facts(RecordedTree(block), block.subject())), problems)
+        tree = RecordedTree(block)
+        series = tree_series(tree, block.subject())
+        return Parsed(list(cls.facts(tree, block.subject())), problems, [*series])
 
     @classmethod
     @abstractmethod

@@ -60,7 +60,7 @@ class Host(Recorder):
     directory: ClassVar[str] = "host"
 
     def record(self, folder: Folder, window: Window) -> None:
-        """Settings once, counters at both ends of the window, what fluctuates at every reading."""
+        """Settings once, counters and what fluctuates at every reading, and once more at the end."""
         if not (folder.root / "proc").is_dir() and not (folder.root / "sys").is_dir():
             folder.absent("There is neither /proc nor /sys")
             return
@@ -78,12 +78,12 @@ class Host(Recorder):
         _copy(folder, tree, "proc/modules", "cat /proc/modules", "modules.txt")
         _copy(folder, tree, "proc/driver/nvidia/version", "cat /proc/driver/nvidia/version", "driver-version.txt")
         _idle_states(tree, first=True)
-        _counters(tree, groups)
         for _ in window.ticks():
             tree.read("proc/loadavg", timed=True)
             tree.read("proc/stat", timed=True, keep=_starts("cpu ", "procs_"))
             for path in _PRESSURES:
                 tree.read(path, timed=True)
+            _counters(tree, groups)
         _counters(tree, groups)
         _idle_states(tree, first=False)
         if tree.denied:

@@ -16,6 +16,8 @@ _INTERFACES = 64
 _VIRTUAL = re.compile(r"^(?:lo|veth|cali|docker|br-|virbr|tap|tun|vnet|lxc|cilium|flannel|dummy|nodelocaldns|kube-)")
 _SETTINGS = ("operstate", "carrier", "speed", "duplex", "mtu", "type", "carrier_changes", "carrier_down_count")
 _PORT = ("state", "phys_state", "rate", "link_layer", "lid", "sm_lid")
+_TRAFFIC = ("tx_bytes", "rx_bytes")
+_PORT_TRAFFIC = ("port_xmit_data", "port_rcv_data")
 _GIDS = 16
 _PROTOCOLS = ("proc/net/snmp", "proc/net/netstat", "proc/net/softnet_stat", "proc/net/sockstat")
 _NO_GID = re.compile(r"^[0:]*$")
@@ -29,7 +31,7 @@ class Network(Recorder):
     directory: ClassVar[str] = "network"
 
     def record(self, folder: Folder, window: Window) -> None:
-        """Settings once, counters at both ends of the window."""
+        """Settings once, counters at both ends of the window, traffic at every reading."""
         if not any((folder.root / path).exists() for path in (INTERFACES, RDMA, _PROTOCOLS[0])):
             folder.absent(f"There is neither /{INTERFACES} nor /{RDMA}")
             return
@@ -42,14 +44,23 @@ class Network(Recorder):
             _port(tree, port)
         counters = [f"{interface}/statistics" for interface in interfaces]
         counters += [f"{port}/{name}" for port in ports for name in ("counters", "hw_counters")]
-        for _ in window.ends():
-            for path in counters:
-                for name in tree.names(path):
-                    tree.read(f"{path}/{name}", timed=True)
-            for path in _PROTOCOLS:
+        traffic = [f"{interface}/statistics/{name}" for interface in interfaces for name in _TRAFFIC]
+        traffic += [f"{port}/counters/{name}" for port in ports for name in _PORT_TRAFFIC]
+        _read_counters(tree, counters)
+        for _ in window.ticks():
+            for path in traffic:
                 tree.read(path, timed=True)
+        _read_counters(tree, counters)
         if tree.denied:
             folder.lacked(f"{len(tree.denied)} files such as /{tree.denied[0]} can be read by root only")
+
+
+def _read_counters(tree: TreeWriter, folders: list[str]) -> None:
+    for path in folders:
+        for name in tree.names(path):
+            tree.read(f"{path}/{name}", timed=True)
+    for path in _PROTOCOLS:
+        tree.read(path, timed=True)
 
 
 def _interfaces(tree: TreeWriter) -> Iterator[str]:
