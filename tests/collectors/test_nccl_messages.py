@@ -107,6 +107,22 @@ def test_ordinary_lines_have_no_code(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("socketStartConnect: exceeded retries (20000)", "connect-refused"),
+        ("socketPollConnect: exceeded timeouts (3)", "connect-timed-out"),
+        (
+            "socketPollConnect: connect to 10.0.0.7<4711> returned Connection refused, exceeded error retry count after "
+            "35 attempts",
+            "connect-refused",
+        ),
+    ],
+)
+def test_connections_that_versions_give_up_in_their_own_words(text: str, code: str) -> None:
+    assert classify(text) == code
+
+
+@pytest.mark.parametrize(
     ("text", "address"),
     [
         ("Connect to 10.148.3.247<56821> failed", "10.148.3.247"),
