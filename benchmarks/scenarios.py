@@ -1,6 +1,6 @@
 """Prints how the diagnosis does on generated machines and jobs with injected causes.
 
-python benchmarks/scenarios.py [--seeds 8] [--pairs 60] [--healthy 60] [--misses] [--write]
+python benchmarks/scenarios.py [--seeds 8] [--pairs 100] [--healthy 100] [--misses] [--write]
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ COMMAND = "python benchmarks/scenarios.py"
 ABOUT = """\
 A generator (`tests/scenarios/`) draws machines and jobs from a seed, changes them as a fault of the hardware, the
 network or the job would, and writes what tools print there, with other files that come along and with noise. The
-machines are not those of the rules' examples. `first` and `in 3` count where the injected cause stands in the whole
-list, in which truths about how a machine is built (bridges between some GPUs only, no peer access) may stand before it.
-`accused` counts scenarios in which a cause of severity warning or above reaches 50% though it was not injected, is not
-how the machine is built and does not follow from what was injected (`tests/scenarios/truths.py` has the list, with
-reasons)."""
+machines are not those of the rules' examples. That shows whether rules and formats fit the physics of faults that
+somebody thought of; it does not show how often they are right in the field, where more goes wrong at once. `first` and
+`in 3` count where the injected cause stands in the whole list, in which truths about how a machine is built (bridges
+between some GPUs only, no peer access) may stand before it. `accused` counts scenarios in which a cause of severity
+warning or above reaches 50% though it was not injected, is not how the machine is built and does not follow from what
+was injected (`tests/scenarios/truths.py` has the list, with reasons). A pair takes two causes that one machine or job
+can have at once. In the table of calibration what holds beside the injected causes counts as true."""
 
 
 def single_table(outcomes: Iterable[Outcome]) -> str:
@@ -98,8 +100,8 @@ def main() -> int:
     """Run, print, and with --write put the table into docs/accuracy.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=8, help="scenarios for each cause")
-    parser.add_argument("--pairs", type=int, default=60)
-    parser.add_argument("--healthy", type=int, default=60)
+    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--healthy", type=int, default=100)
     parser.add_argument("--misses", action="store_true", help="list what went wrong")
     parser.add_argument("--write", action="store_true", help="write the table into docs/accuracy.md")
     options = parser.parse_args()

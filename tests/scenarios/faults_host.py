@@ -128,7 +128,7 @@ def acs(world: World, rng: Random) -> None:
     needs=_peers_below_switches,
     all_of=("dmesg", "topo"),
     any_of=("p2p-matrix", "nccl-tests+p2p-matrix"),
-    often=("lscpu"),
+    often=("lscpu",),
 )
 def iommu(world: World, rng: Random) -> None:
     """The IOMMU translates on bare metal: peer traffic is slow, and on some machines faults and comes out wrong."""

@@ -139,7 +139,9 @@ def ethtool_statistics(world: World, node: Machine, rng: Random) -> str:
 
 def worst(node: Machine) -> Nic:
     """The NIC that an operator would look at."""
-    return max(node.nics, key=lambda nic: (nic.state != "Active", sum(nic.rates.values()), _counted(nic)))
+    return max(
+        node.nics, key=lambda nic: (nic.state != "Active", -nic.gigabits, sum(nic.rates.values()), _counted(nic))
+    )
 
 
 def _counted(nic: Nic) -> int:
