@@ -107,6 +107,7 @@ from collectors.slurm_records import SlurmJobRecords, SlurmNodeRecords
 from collectors.slurm_topology import SlurmJobNodes, SlurmTopology
 from collectors.step_latency import StepLatency
 from collectors.superbench_gpu import GpuCopy, GpuStream
+from collectors.sysstat import Sysstat
 from collectors.systemctl_show import SystemctlShow
 from collectors.tgi_log import TgiLog
 from collectors.torch_all_reduce import TorchAllReduce
@@ -176,6 +177,7 @@ BLOCK_COLLECTORS: tuple[type[BlockCollector], ...] = (
     KubectlPods,
     KubectlDescribeNode,
     KubectlJson,
+    Sysstat,
     EthtoolSettings,
     EthtoolDriver,
     EthtoolRings,

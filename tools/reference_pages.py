@@ -90,6 +90,7 @@ COMMANDS = {
     "slurm-jobs": "squeue -o '%i|%P|%j|%u|%t|%D|%N|%b|%C|%o'",
     "slurm-node": "scontrol show node",
     "slurm-topology": "scontrol show topology",
+    "sysstat": "sar -A 1 60; pidstat -u -d 1 60; sadf -d -- -A",
     "systemctl-show": "systemctl show nvidia-fabricmanager slurmd containerd",
     "serving-benchmark-table": "vllm bench serve --model acme/chat --request-rate 10",
     "wrk": "wrk2 -t4 -c64 -d60s -R200 --latency http://localhost:8000/v1/completions",
