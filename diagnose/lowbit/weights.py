@@ -26,6 +26,7 @@ _LEAST_GAIN_DB = 3.0
 """A reading must gain as much; no wrong reading of a sound weight gains anything."""
 _SUSPICIOUS_DB = 2.0
 """From this gap on other readings are tried."""
+_BLOCK_ROWS = 4
 _CONFIRMED = 4
 """Readings that are tried on the whole sample after the screening."""
 
@@ -114,7 +115,7 @@ class Examiner:
         metrics = compare(reference, as_said)
         measured = metrics.sqnr_db if not metrics.nan_count + metrics.inf_count else -inf
         theory = encoded.theory
-        expected = _expected(theory, reference, original)
+        expected = _expected(theory, reference, original, encoded.shape[0])
         margin = CALIBRATED_MARGIN_DB if theory.format.dtype is None and theory.format.bits <= 4 else FLOOR_MARGIN_DB
         finer, gain = _finer(theory, reference, expected)
         result = WeightResult(
@@ -126,13 +127,12 @@ class Examiner:
         best = self._best(trial, others)
         if best is not None:
             hypothesis, sqnr = best
-            gained = inf if sqnr is None else sqnr - (-inf if measured is None else measured)
             floor: float | None = expected
             if hypothesis.block is not None:
                 # The sample holds only some of the values that share a scale by this reading.
                 floor = expected_sqnr_db(reference, replace(theory, block=hypothesis.block))
             allowed = margin if hypothesis.block is None else CALIBRATED_MARGIN_DB
-            if reaches(sqnr, floor, allowed) and gained >= _LEAST_GAIN_DB:
+            if reaches(sqnr, floor, allowed) and _gain(measured, sqnr) >= _LEAST_GAIN_DB:
                 self._remember(hypothesis)
                 return replace(result, found=hypothesis, found_sqnr_db=sqnr, expected_sqnr_db=floor)
         if result.at_floor:
@@ -141,7 +141,8 @@ class Examiner:
         before = scaled.unsmoothed
         if reaches(sqnr_db(before, as_said), expected_sqnr_db(before, theory), margin) and smoothed():
             return replace(result, note="smoothed")
-        if scaled.found is not None and reaches(scaled.sqnr_db, expected, margin):
+        gained = _gain(measured, scaled.sqnr_db)
+        if scaled.found is not None and reaches(scaled.sqnr_db, expected, margin) and gained >= _LEAST_GAIN_DB:
             return replace(result, found=scaled.found, found_sqnr_db=scaled.sqnr_db)
         return result
 
@@ -201,12 +202,22 @@ class _Trial:
         return _Trial(self.encoded, self.reference[np.ix_(rows, columns)], self.outputs[rows], self.inputs[columns])
 
 
-def _expected(theory: Scheme, reference: Floats, original: Original) -> float | None:
+def _gain(before: float | None, after: float | None) -> float:
+    """Gain in dB, where None stands for no error."""
+    if before is None:
+        return 0.0
+    return inf if after is None else after - before
+
+
+def _expected(theory: Scheme, reference: Floats, original: Original, high: int) -> float | None:
     finite = np.where(np.isfinite(reference), reference, 0)
     rows, _ = theory.block
     if rows > 1:
-        # Rows of the sample are far apart: each stands for its block.
-        theory = replace(theory, block=(1, theory.block[1]))
+        # Rows of the sample are far apart; some whole rows of blocks stand for all.
+        firsts = np.unique(np.linspace(0, max(high // rows - 1, 0), _BLOCK_ROWS).astype(np.intp)) * rows
+        outputs = (firsts[:, None] + np.arange(rows)).reshape(-1)
+        blocks = original.rows(outputs[outputs < high])
+        return expected_sqnr_db(np.where(np.isfinite(blocks), blocks, 0), theory)
     if theory.block == (0, 0) and theory.format.dtype is None and theory.scale != "none":
         # The step of a tensor goes by its largest value, which may be in a row that is not in the sample.
         padded = np.zeros((len(finite) + 1, finite.shape[1]), np.float32)
