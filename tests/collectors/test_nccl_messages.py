@@ -112,8 +112,8 @@ def test_ordinary_lines_have_no_code(text: str) -> None:
         ("socketStartConnect: exceeded retries (20000)", "connect-refused"),
         ("socketPollConnect: exceeded timeouts (3)", "connect-timed-out"),
         (
-            "socketPollConnect: connect to 10.0.0.7<4711> returned Connection refused, exceeded error retry count after "
-            "35 attempts",
+            "socketPollConnect: connect to 10.0.0.7<4711> returned Connection refused, exceeded error retry count "
+            "after 35 attempts",
             "connect-refused",
         ),
     ],
