@@ -24,7 +24,7 @@ from diagnose.lowbit.comparison import (
 from diagnose.lowbit.encoded import Encoded, Reading
 from diagnose.lowbit.formats import expected_sqnr_db
 from diagnose.lowbit.hypotheses import Hypothesis
-from diagnose.lowbit.metrics import compare
+from diagnose.lowbit.metrics import Metrics, compare
 from diagnose.lowbit.names import named
 from diagnose.lowbit.pairing import Pair, pair
 from diagnose.lowbit.sampling import sample_rows
@@ -48,6 +48,12 @@ def compare_checkpoints(
 ) -> Comparison:
     """Examine all weights that both have. Raises TensorError where they have none in common."""
     return _Comparing(reference, open_checkpoint(low), mapping, progress, every_element).run()
+
+
+def _measured(result: WeightResult) -> Metrics:
+    """The measures of a weight; units of the last place mean nothing for decoded values."""
+    sqnr = finite(result.sqnr_db)
+    return replace(result.metrics, elements=result.elements, sqnr_db=sqnr, median_ulp=None, over_one_ulp_ratio=None)
 
 
 class _Comparing:
@@ -201,7 +207,7 @@ class _Comparing:
             (self.reference[name].path, self.checkpoint.tensors.path),
             (name, item.pair.low),
             named(item.pair.low if merged else name),
-            replace(result.metrics, sqnr_db=finite(result.sqnr_db), median_ulp=None, over_one_ulp_ratio=None),
+            _measured(result),
             position=at,
             role="weight",
             format=result.format,
