@@ -7,7 +7,7 @@ from random import Random
 
 from tests.scenarios.fault import Fault, fault
 from tests.scenarios.machine import Machine
-from tests.scenarios.print_gpu import copy_together
+from tests.scenarios.print_bandwidth import copy_together
 from tests.scenarios.world import World
 
 

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from tests.scenarios import print_gpu, print_host, print_nccl, print_network, print_training
+from tests.scenarios import (
+    print_bandwidth,
+    print_gpu,
+    print_host,
+    print_nccl,
+    print_network,
+    print_recorded,
+    print_training,
+)
 from tests.scenarios.fault import Fault
 from tests.scenarios.faults_host import HOST_FAULTS
 from tests.scenarios.faults_job import JOB_FAULTS
@@ -44,8 +52,8 @@ _TOOLS: Mapping[str, _Tool] = {
     "topo-p2p": _Tool("topo-p2p.txt", "nvidia-smi topo -p2p r", print_gpu.topo_p2p),
     "nvlink-s": _Tool("nvlink.txt", "nvidia-smi nvlink -s", print_gpu.nvlink_status),
     "nvlink-e": _Tool("nvlink-errors.txt", "nvidia-smi nvlink -e", print_gpu.nvlink_errors),
-    "p2p-matrix": _Tool("p2p.txt", "./p2pBandwidthLatencyTest", print_gpu.peer_matrix),
-    "nvbandwidth": _Tool("nvbandwidth.txt", "nvbandwidth", print_gpu.nvbandwidth),
+    "p2p-matrix": _Tool("p2p.txt", "./p2pBandwidthLatencyTest", print_bandwidth.peer_matrix),
+    "nvbandwidth": _Tool("nvbandwidth.txt", "nvbandwidth", print_bandwidth.nvbandwidth),
     "lspci": _Tool("lspci.txt", "sudo lspci -vvv", print_host.lspci),
     "dmesg": _Tool("dmesg.txt", "sudo dmesg", print_host.dmesg),
     "journal": _Tool("journal.txt", "journalctl -b --no-pager", print_host.journal),
@@ -67,9 +75,9 @@ _TOOLS: Mapping[str, _Tool] = {
 """Files about one host."""
 
 _RECORDED: Mapping[str, Writer] = {
-    "recorded-host": print_network.recorded_host,
-    "recorded-network": print_network.recorded_network,
-    "recorded-processes": print_network.recorded_processes,
+    "recorded-host": print_recorded.recorded_host,
+    "recorded-network": print_recorded.recorded_network,
+    "recorded-processes": print_recorded.recorded_processes,
 }
 _JOB: Mapping[str, tuple[str, Writer]] = {
     "nccl-log": ("nccl.log", print_nccl.nccl_log),
