@@ -122,7 +122,8 @@ def depth_svg(points: Sequence[DepthPoint], title: str) -> str:
     picture.text(left - 8, top - 12, "relative L2 error", anchor="start")
     legend = []
     for at, (words, colour) in enumerate((("measured", SECOND), ("expected of the format", ACCENT), ("noise", FAINT))):
-        line = [place(axes.across(point), up) for point in points if (up := axes.up(_values(point)[at])) is not None]
+        heights = ((point, axes.up(_values(point)[at])) for point in points)
+        line = [place(axes.across(point), share) for point, share in heights if share is not None]
         if not line:
             continue
         legend.append((words, colour))

@@ -10,7 +10,7 @@ from diagnose.facts.lowbit import DepthProfile, NoiseFloor, QuantisationScales, 
 from diagnose.intake.lowbit import tensor_findings
 from diagnose.lowbit.formats import FORMATS, Scheme, quantised
 from tests.lowbit import checkpoints as made
-from tests.lowbit.activations import Array, model, run, tokens, write
+from tests.lowbit.activations import Array, model, reversed_sums, run, tokens, write
 
 MODEL, TOKENS = model(layers=4, width=64), tokens()
 FP8 = Scheme(FORMATS["fp8-e4m3"], (1, 0))
@@ -21,7 +21,7 @@ def fp8(_: str, inputs: Array, weight: Array) -> Array:
 
 
 def otherwise(_: str, inputs: Array, weight: Array) -> Array:
-    return inputs[:, ::-1] @ np.ascontiguousarray(weight[:, ::-1]).T
+    return reversed_sums(inputs, weight)
 
 
 def findings(path: Path) -> tuple[list[type], list[str]]:

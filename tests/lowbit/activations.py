@@ -20,6 +20,12 @@ def exact(_: str, inputs: Array, weight: Array) -> Array:
     return inputs @ weight.T
 
 
+def reversed_sums(inputs: Array, weight: Array) -> Array:
+    """The same product, summed in the other order."""
+    product: Array = inputs[:, ::-1] @ np.ascontiguousarray(weight[:, ::-1]).T
+    return product
+
+
 def model(layers: int = 8, width: int = 128, seed: int = 0) -> dict[str, Array]:
     rng = np.random.default_rng(seed)
     found = {"embed_tokens": rng.standard_normal((VOCABULARY, width)).astype(np.float32)}
@@ -43,7 +49,8 @@ def run(weights: Mapping[str, Array], tokens: Array, product: Product = exact) -
         return outputs
 
     def norm(hidden: Array) -> Array:
-        return hidden / np.sqrt(np.square(hidden).mean(axis=-1, keepdims=True) + 1e-6)
+        normed: Array = hidden / np.sqrt(np.square(hidden).mean(axis=-1, keepdims=True) + 1e-6)
+        return normed
 
     hidden = weights["embed_tokens"][tokens]
     seen["model.embed_tokens.output"] = hidden

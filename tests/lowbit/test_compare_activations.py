@@ -15,7 +15,7 @@ from diagnose.lowbit.formats import FORMATS, Scheme, quantised
 from diagnose.lowbit.products import accumulation_profile, product_checks
 from diagnose.lowbit.readers.open import open_tensors
 from diagnose.lowbit.tensors import TensorError
-from tests.lowbit.activations import Array, Product, exact, model, run, tokens, write
+from tests.lowbit.activations import Array, Product, exact, model, reversed_sums, run, tokens, write
 from tests.lowbit.checkpoints import save
 
 MODEL, TOKENS = model(layers=8, width=96), tokens()
@@ -115,7 +115,7 @@ def test_overflow_is_found_where_it_begins(reference: Path, tmp_path: Path) -> N
 
 def test_a_second_run_sets_the_floor_of_noise(reference: Path, tmp_path: Path) -> None:
     def otherwise(_: str, inputs: Array, weight: Array) -> Array:
-        return inputs[:, ::-1] @ np.ascontiguousarray(weight[:, ::-1]).T
+        return reversed_sums(inputs, weight)
 
     noise = write(tmp_path / "noise", run(MODEL, TOKENS, otherwise), "second-reference")
     (tmp_path / "a").mkdir()

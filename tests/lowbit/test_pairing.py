@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from diagnose.lowbit.pairing import pair, read_mapping
 from diagnose.lowbit.tensors import TensorError
 
 
-def pairs(reference: dict[str, tuple[int, ...]], low: dict[str, tuple[int, ...]]) -> list[tuple[tuple[str, ...], str]]:
+def pairs(
+    reference: Mapping[str, tuple[int, ...]], low: Mapping[str, tuple[int, ...]]
+) -> list[tuple[tuple[str, ...], str]]:
     return [(found.reference, found.low) for found in pair(reference, low).pairs]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +18,7 @@ from tests.lowbit.checkpoints import save
 
 def test_what_the_formats_own_library_writes_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.safetensors"
-    written = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([1, 2], np.int64)}
+    written: dict[str, Any] = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([1, 2], np.int64)}
     save_file(written, path, metadata={"format": "pt"})
 
     tensors, metadata = read_safetensors(path)
