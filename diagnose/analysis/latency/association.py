@@ -11,6 +11,7 @@ from diagnose.analysis.latency.candidates import CONSEQUENCES, FROM_OUTSIDE, Can
 from diagnose.analysis.latency.permutation import (
     Scores,
     block_windows,
+    chance_deviation,
     high_pass_windows,
     high_passed,
     lagged,
@@ -58,7 +59,6 @@ class Association:
     remaining: float | None = None
     remaining_p_value: float | None = None
     rank: int | None = None
-    deviation: float = 1.0
 
 
 def associations(target: Target, candidates: Sequence[Candidate]) -> list[Association]:
@@ -91,7 +91,6 @@ def associations(target: Target, candidates: Sequence[Candidate]) -> list[Associ
             varying[place], NOT_SHOWN,
             p_value=float(tested.p_values[place]), p_adjusted=float(tested.p_adjusted[place]),
             correlation=float(tested.correlations[place, best_lag[place]]), lag=_LAGS[best_lag[place]],
-            deviation=float(tested.deviations[place, best_lag[place]]),
         )
         for place in strongest.values()
     ]  # fmt: skip
@@ -193,7 +192,9 @@ def _judge(
     if not others:
         return replace(found, remaining=found.correlation, remaining_p_value=found.p_value)
     remains = _remaining(goal, aligned[one], np.stack([aligned[place] for place in others]))
-    found = replace(found, remaining=remains, remaining_p_value=_upper_tail(remains / found.deviation))
+    found = replace(
+        found, remaining=remains.correlation, remaining_p_value=_upper_tail(remains.correlation / remains.deviation)
+    )
     if one in explaining:
         return replace(found, verdict=EXPLAINED, explained_by=judged[explaining[one]].candidate)
     if _gone(remains, found):
@@ -204,28 +205,43 @@ def _judge(
     return found
 
 
-def _remaining(goal: Scores, one: Scores, others: Scores) -> float:
-    return float(standardised(without(goal, others)) @ standardised(without(one, others)))
+@dataclass(frozen=True, slots=True)
+class _Remains:
+    """A correlation beside others, and what chance makes of it."""
+
+    correlation: float
+    deviation: float
+
+    @property
+    def is_noise(self) -> bool:
+        return self.correlation < _GAUSSIAN * self.deviation
 
 
-def _gone(remains: float, found: Association) -> bool:
-    return remains < _GAUSSIAN * found.deviation or remains < _REMAINING * (found.correlation or 0.0)
+def _remaining(goal: Scores, one: Scores, others: Scores) -> _Remains:
+    left, own = standardised(without(goal, others)), standardised(without(one, others))
+    return _Remains(float(left @ own), chance_deviation(left, own))
+
+
+def _gone(remains: _Remains, found: Association) -> bool:
+    return remains.is_noise or remains.correlation < _REMAINING * (found.correlation or 0.0)
 
 
 def _may_explain(other: Association, one: Association) -> bool:
     return other.candidate.driver not in CONSEQUENCES or one.candidate.driver in CONSEQUENCES
 
 
-def _explains(one: int, other: int, left: Mapping[tuple[int, int], float], judged: Mapping[int, Association]) -> bool:
+def _explains(
+    one: int, other: int, left: Mapping[tuple[int, int], _Remains], judged: Mapping[int, Association]
+) -> bool:
     """Whether little of one remains beside the other, and clearly more of the other beside the one."""
     if not _may_explain(judged[other], judged[one]) or not _gone(left[one, other], judged[one]):
         return False
     if judged[other].candidate.driver in FROM_OUTSIDE and judged[one].candidate.driver not in FROM_OUTSIDE:
         return True
     if judged[one].candidate.driver in CONSEQUENCES and judged[other].candidate.driver not in CONSEQUENCES:
-        return left[other, one] > _GAUSSIAN * judged[other].deviation
+        return not left[other, one].is_noise
     beside = left[other, one]
-    return beside > _GAUSSIAN * judged[other].deviation and beside > _CLEARLY_MORE * max(left[one, other], 0.0)
+    return not beside.is_noise and beside.correlation > _CLEARLY_MORE * left[one, other].correlation
 
 
 def _upper_tail(deviations: float) -> float:

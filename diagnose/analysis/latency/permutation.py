@@ -92,6 +92,24 @@ def correlation_windows(scores: Scores) -> float:
     return 1.0 + 2.0 * float(np.sum(shape[1 : below[0] if len(below) else len(shape)]))
 
 
+def chance_deviation(one: Scores, other: Scores) -> float:
+    """Standard deviation of the correlation of unrelated series that are as autocorrelated as these (Bartlett).
+
+    Both are standardised.
+    """
+    count = len(one)
+    most = max(1, count // _FEWEST_BLOCKS)
+    product = _autocorrelation(one, most) * _autocorrelation(other, most)
+    return float(np.sqrt(max(1.0, 1.0 + 2.0 * float(np.sum(product[1:]))) / count))
+
+
+def _autocorrelation(scores: Scores, most: int) -> NDArray[np.float64]:
+    """At lags below `most`."""
+    size = 1 << int(len(scores) + most - 1).bit_length()
+    shape = np.fft.irfft(np.abs(np.fft.rfft(scores, size)) ** 2, size)[:most]
+    return np.asarray(shape / shape[0]) if shape[0] > 0.0 else np.zeros(most)
+
+
 def block_windows(target: Scores) -> int | None:
     """Length of the blocks to permute; None where so few of them fit that permuting tells nothing."""
     alike = correlation_windows(target)
