@@ -17,7 +17,7 @@ from diagnose.tui.conductor import Conductor
 from diagnose.tui.jobs.gathering import Gathering
 from diagnose.tui.jobs.machine_gathering import MachineGathering, Recorded
 from diagnose.tui.jobs.told import Gathered, Reading, Told
-from diagnose.tui.model.events import Origin, OriginKind, PartState
+from diagnose.tui.model.events import Event, Origin, OriginKind, PartState, Place
 from diagnose.tui.origins import simulated_machine
 
 LIMIT_SECONDS = 20.0
@@ -119,9 +119,18 @@ async def opened(
     app = DiagnoseApp(values, **given)
     if gather is not None:
         app.conductor = Conductor(values, app.told, gather)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         yield app, pilot
+
+
+async def take_to(app: DiagnoseApp, pilot: Pilot[None], place: Place, happened: list[Event]) -> None:
+    """Show a step of a walk made by hand."""
+    app.conductor.take_up(happened)
+    app.show(place)
+    await pilot.pause()
+    await app.workers.wait_for_complete()
+    await pilot.pause()
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
@@ -136,6 +145,11 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
 async def until_shown(pilot: Pilot[None], words: str) -> None:
     """Wait until words stand on the screen."""
     await until(pilot, lambda: words in " ".join(screen_text(pilot.app).split()))
+
+
+def notices(app: Any) -> str:
+    """What pops up at the side, which lines of text beside it would tear apart."""
+    return "\n".join(str(notice.message) for notice in app._notifications)
 
 
 def screen_lines(app: Any) -> Iterator[Any]:

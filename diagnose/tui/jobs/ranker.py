@@ -35,15 +35,13 @@ class Ranker:
         self._questions: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._runner: SessionRunner | None = None
         self._error: Exception | None = None
-        self._loaded = threading.Event()
 
     def start(self) -> None:
         """Begin to load the rules."""
         threading.Thread(target=self._work, daemon=True, name="Ranker").start()
 
-    def knowledge(self, wait_seconds: float | None = None) -> KnowledgeBase | None:
+    def knowledge(self) -> KnowledgeBase | None:
         """The knowledge base, None while it is being loaded or where it cannot be."""
-        self._loaded.wait(wait_seconds if wait_seconds is not None else 0)
         return None if self._runner is None else self._runner.knowledge
 
     def ask(
@@ -60,7 +58,6 @@ class Ranker:
             self._runner = SessionRunner(load_knowledge(examples=False))
         except Exception as error:  # told as a sentence with the first question
             self._error = error
-        self._loaded.set()
         while True:
             asked = self._questions.get()
             while asked is not None and asked.ticket is None and not self._questions.empty():

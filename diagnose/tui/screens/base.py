@@ -9,7 +9,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Footer
 
 from diagnose.printable import printable
@@ -34,6 +33,10 @@ class StepScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", show=False, key_display="/", id="screen.filter"),
     ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: dict[str, tuple[str, bool]] = {}
 
     @property
     def program(self) -> DiagnoseApp:
@@ -73,13 +76,13 @@ class StepScreen(Screen[None]):
 
     def refresh_all(self) -> None:
         """Show the walk as it is now, with heading and hint."""
-        if not self.query(Heading):
+        if not self.children:
             return
         self.query_one(Heading).update(self._heading())
         self.update()
         problem = self.conductor.problem
         self.query_one(Hint).update(Content(printable(problem) if problem else self.hint()))
-        self.refresh_bindings()
+        self._refresh_keys()
 
     def on_mount(self) -> None:
         """Fill in."""
@@ -92,9 +95,12 @@ class StepScreen(Screen[None]):
         if rows is not None:
             self.query_one(FilterLine).open_for(rows)
 
-    def help_of(self, widget: Widget | None) -> str:
-        """Help for what has the focus."""
-        return str(getattr(widget, "HELP", "") or "")
+    def _refresh_keys(self) -> None:
+        """Draw the footer anew where other keys work than before; it is made of many parts."""
+        keys = {key: (item.binding.description, item.enabled) for key, item in self.active_bindings.items()}
+        if keys != self._keys:
+            self._keys = keys
+            self.refresh_bindings()
 
     def _heading(self) -> Content:
         walk = self.walk

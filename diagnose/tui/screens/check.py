@@ -190,9 +190,10 @@ class CheckScreen(AnsweringScreen):
         knowledge = self.conductor.ranker.knowledge()
         if knowledge is None or self.walk.report is None:
             return
-        yield Content.styled("What each answer would mean", "bold")
         last = None
         for item in meanings(check, self.walk.report, knowledge):
+            if last is None:
+                yield Content.styled("What each answer would mean", "bold")
             if item.cause != last:
                 yield Content.assemble(text(item.title, "bold"), f", now {percent(item.before)}")
                 last = item.cause

@@ -26,7 +26,8 @@ class FixScreen(StepScreen):
     HELP: ClassVar[str] = (
         "Read risk and privilege before you begin. The program runs nothing: y copies the command of the step under "
         "the cursor. Say of each step what became of it: d done, x failed, s skipped. m writes a note, w turns to "
-        "another way to fix the cause. When all steps are dealt with, Enter verifies that the cause is gone."
+        "another way to fix the cause. When all steps are dealt with, Enter verifies that the cause is gone; "
+        "v does so at any time."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "mark('done')", "Done", id="fix.done"),
@@ -35,7 +36,7 @@ class FixScreen(StepScreen):
         Binding("y", "copy", "Copy", id="fix.copy"),
         Binding("m", "note", "Note", id="fix.note"),
         Binding("w", "other", "Other way", id="fix.other"),
-        Binding("v", "verify", "Verify", id="fix.verify"),
+        Binding("v", "verify", "Verify", show=False, id="fix.verify"),
     ]
 
     def middle(self) -> ComposeResult:

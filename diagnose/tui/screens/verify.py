@@ -35,7 +35,8 @@ class VerifyScreen(AnsweringScreen):
         "whose output counted before are asked for again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "next", "Read again", key_display="Enter", id="verify.next"),
+        Binding("enter", "read", "Read again", key_display="Enter", id="verify.read"),
+        Binding("enter", "report", "To the report", key_display="Enter", id="verify.report"),
         Binding("b", "other_files", "Other files", id="verify.files"),
         Binding("s", "skip", "Skip part", id="verify.skip"),
         Binding("c", "cancel", "Cancel", id="verify.cancel"),
@@ -102,6 +103,9 @@ class VerifyScreen(AnsweringScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only keys that do something now."""
+        if action in ("read", "report"):
+            gone = self.verified is not None and self.verified.outcome is Outcome.GONE
+            return not self.busy and self.walk.chosen is not None and gone == (action == "report")
         if action in ("skip", "cancel"):
             return self.busy
         if action in ("copy", "paste", "file"):
@@ -113,16 +117,14 @@ class VerifyScreen(AnsweringScreen):
             return not self.busy and origin is not None and origin.kind is OriginKind.FILES
         return True
 
-    def action_next(self) -> None:
-        """Read again, or go on where that is done."""
-        cause = self.walk.chosen
-        if cause is None or self.busy:
-            return
-        if self.verified is not None and self.verified.outcome is Outcome.GONE:
-            self.program.show(Place.REPORT)
-        else:
-            self.conductor.verify()
-            self.refresh_all()
+    def action_read(self) -> None:
+        """Read again."""
+        self.conductor.verify()
+        self.refresh_all()
+
+    def action_report(self) -> None:
+        """Go on."""
+        self.program.show(Place.REPORT)
 
     def action_other_files(self) -> None:
         """Compare with files that were written after the fix."""
