@@ -18,15 +18,6 @@ from diagnose.ranking.model import ESTABLISHED
 LABEL = "expect.json"
 """The label beside a case's inputs; it is never an input itself."""
 
-LATER: dict[str, str] = {
-    "jitter-cuda-graph-ceiling": "serving log",
-    "jitter-kv-pool-full-retraction": "serving log",
-    "jitter-normal-chunked-prefill": "serving benchmark",
-    "jitter-overload-queueing": "serving benchmark",
-    "jitter-prefill-starves-decode": "serving log",
-}
-"""Cases whose telling input is of a format that is not read yet, with that format."""
-
 
 @dataclass(frozen=True)
 class CaseResult:
@@ -37,8 +28,6 @@ class CaseResult:
     healthy: bool
     ranked: tuple[tuple[str, float, Severity], ...]
     """Cause, probability and severity, most probable first."""
-    later: str | None
-    """Format that is not read yet, where the case needs one."""
     unread: tuple[str, ...]
     """Inputs that were not recognised."""
 
@@ -66,7 +55,6 @@ def run_case(runner: SessionRunner, folder: Path) -> CaseResult:
         accepted=frozenset(label["accepted_causes"]),
         healthy=bool(label["may_be_empty"]),
         ranked=tuple((item.cause_id, item.probability, item.known.cause.severity) for item in diagnosis.causes),
-        later=LATER.get(folder.name),
         unread=tuple(
             Path(item.path).name for item in readings.inputs if item.status not in (Status.PARSED, Status.PARTIAL)
         ),
@@ -84,14 +72,13 @@ def case_table(results: Sequence[CaseResult]) -> str:
     for item in results:
         first = ", ".join(f"{cause} {probability:.2f}" for cause, probability, _ in item.ranked[:3]) or "-"
         lines.append(f"{item.name:<40} {verdict(item):<12} {first}")
-    faulty = [item for item in results if not item.healthy and item.later is None]
-    healthy = [item for item in results if item.healthy and item.later is None]
+    faulty = [item for item in results if not item.healthy]
+    healthy = [item for item in results if item.healthy]
     lines += [
         "",
         f"right cause first:         {sum(item.hit(1) for item in faulty)} of {len(faulty)}",
         f"right cause in first 3:    {sum(item.hit(3) for item in faulty)} of {len(faulty)}",
         f"false alarms when healthy: {sum(item.false_alarm for item in healthy)} of {len(healthy)}",
-        f"need a format not read yet: {sum(item.later is not None for item in results)}",
     ]
     return "\n".join(lines)
 
@@ -103,7 +90,7 @@ def verdict(item: CaseResult) -> str:
     place = next((str(n) for n, (cause, _, _) in enumerate(item.ranked, 1) if cause in item.accepted), None)
     if place is not None:
         return "hit" if place == "1" else f"hit at {place}"
-    return "later" if item.later else "MISS"
+    return "MISS"
 
 
 BINS = ((0.1, 0.3), (0.3, 0.5), (0.5, 0.8), (0.8, 0.95), (0.95, 1.0001))
@@ -114,12 +101,7 @@ def calibration_table(results: Iterable[CaseResult]) -> str:
 
     A case labels its main cause only, so a second true cause counts as false here: the shares are lower bounds.
     """
-    reported = [
-        (probability, cause in item.accepted)
-        for item in results
-        if item.later is None
-        for cause, probability, _ in item.ranked
-    ]
+    reported = [(probability, cause in item.accepted) for item in results for cause, probability, _ in item.ranked]
     lines = [f"{'probability':<14} {'reported':>8} {'true':>6} {'share':>7} {'mean p':>7}"]
     for low, high in BINS:
         inside = [(probability, right) for probability, right in reported if low <= probability < high]
