@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from diagnose.lowbit.checkpoint import Checkpoint, open_checkpoint
+from diagnose.lowbit.codes import AWQ_ORDER
 from diagnose.lowbit.readers.open import open_tensors
 from diagnose.lowbit.tensors import TensorSet
 from diagnose.lowbit.weights import Examiner, Original, WeightResult
@@ -81,6 +82,30 @@ def repacked(words: Array, order: tuple[int, ...], axis: int) -> Array:
     codes = (unsigned[..., None] >> (np.arange(8, dtype=np.uint32) * np.uint32(4))) & np.uint32(15)
     flat = codes.reshape(*unsigned.shape[:-1], -1)
     return made.pack(np.moveaxis(flat, -1, axis), axis, order)
+
+
+def unpacked(words: Array) -> Array:
+    """Codes of words along the last axis, lowest bits first."""
+    codes = (words.view(np.uint32)[..., None] >> (np.arange(8, dtype=np.uint32) * np.uint32(4))) & np.uint32(15)
+    return codes.reshape(len(words), -1)
+
+
+def only(tensors: Tensors, word: str) -> Tensors:
+    return {name: array for name, array in tensors.items() if word in name}
+
+
+def symmetric_awq(weights: Tensors) -> Tensors:
+    """AWQ's layout with zero points in the middle of the codes."""
+    found: Tensors = {}
+    for name, weight in weights.items():
+        base = name.removesuffix(".weight")
+        if not made.is_projection(name):
+            continue
+        codes, scales, zeros = made.steps(weight, 128, symmetric=True)
+        found[f"{base}.qweight"] = made.pack(codes.T, 1, AWQ_ORDER)
+        found[f"{base}.qzeros"] = made.pack(zeros.T, 1, AWQ_ORDER)
+        found[f"{base}.scales"] = scales.T.astype(np.float16)
+    return found
 
 
 def by_axis(weights: Tensors) -> Tensors:
@@ -187,6 +212,33 @@ FAULTS: dict[str, tuple[Writer, str]] = {
         lambda weights: changed(made.compressed_int4(weights), "packed", lambda words: (
             words.view(np.uint32) ^ np.uint32(0x88888888)).view(np.int32)), "signed-codes",
     ),
+    "bits of OCP's E4M3 under the name of FNUZ": (
+        lambda weights: changed(made.fp8(weights), "proj.weight", lambda codes: codes.view(np.uint8).view(
+            ml_dtypes.float8_e4m3fnuz)), "element-e4m3fn",
+    ),
+    "scales of FNUZ's E4M3, whose bits stand for half of OCP's": (
+        lambda weights: changed(made.fp8(weights), "_scale", lambda scales: scales * np.float32(2)), "element-e4m3fnuz",
+    ),
+    "scales stored in the order of the other axis": (
+        lambda weights: changed(made.compressed_int4(weights, 32), "weight_scale", lambda scales: np.ascontiguousarray(
+            scales.T).reshape(scales.shape)), "scale-order",
+    ),
+    "symmetric codes with zero points of nought": (
+        lambda weights: changed(symmetric_awq(weights), "qzeros", lambda zeros: zeros * 0), "zero-point-symmetric",
+    ),
+    "buffer of the transposed matrix": (
+        lambda weights: changed({name: array for name, array in made.fp8(weights).items() if "self_attn" not in name},
+                                "proj.weight", lambda codes: np.ascontiguousarray(codes.T).reshape(codes.shape)),
+        "buffer-transposed",
+    ),
+    "outputs of heads interleaved for rotary embedding": (
+        lambda weights: changed(only(made.fp8(weights), "q_proj"), "proj.weight", lambda codes: np.ascontiguousarray(
+            codes.reshape(4, 2, 32, -1).swapaxes(1, 2)).reshape(codes.shape)), "rotary-inverse-order",
+    ),
+    "codes packed along the outputs": (
+        lambda weights: changed(made.compressed_int4(weights), "packed", lambda words: made.pack(
+            unpacked(words), 0).reshape(words.shape)), "packed-axis",
+    ),
 }  # fmt: skip
 
 
@@ -265,3 +317,15 @@ def test_input_channels_that_the_layer_before_makes_up_for_are_no_fault(tmp_path
 
     assert Examiner().examine(encoded, original, smoothed=lambda: True).note == "smoothed"
     assert not Examiner().examine(encoded, original, smoothed=lambda: False).at_floor
+
+
+def test_a_group_size_in_the_settings_that_the_scales_contradict_is_named(tmp_path: Path) -> None:
+    (tmp_path / "low").mkdir()
+    low = opened(tmp_path / "low", made.gptq(SMALL, 64), {"quant_method": "gptq", "bits": 4, "group_size": 128})
+
+    results = list(examined(low, reference(tmp_path, SMALL)))
+
+    assert {result.found.says for result in results if result.found} == {
+        "groups are of 64, as the number of scales says, not of 128"
+    }
+    assert all(result.found is not None for result in results)
