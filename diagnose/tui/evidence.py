@@ -6,58 +6,51 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
 from diagnose.report.model import ReportSource
-from diagnose.tui.model.events import OriginKind
+from diagnose.tui.jobs.raw_source import Found, find_file
+from diagnose.tui.model.events import Collected, OriginKind
 from diagnose.tui.model.walk import Walk
-from diagnose.tui.say import lines, text
-from diagnose.tui.screens.dialog import TextDialog
+from diagnose.tui.screens.raw import RawPlace, RawScreen
 
 if TYPE_CHECKING:
     from diagnose.tui.app import DiagnoseApp
 
-_AROUND = 200
-"""Lines shown before and after the one that matters."""
+_PLACES = 50
+"""Places of one piece of evidence that can be gone through; more tell no more."""
 
 
 def open_source(app: DiagnoseApp, places: Sequence[ReportSource]) -> None:
-    """Show the file of the first place at its line."""
-    place = places[0]
-    path = located(place.path or "", app.conductor.walk, app.conductor.folder)
-    if path is None:
-        app.notify(f"{place.path} is not here to open; the session holds the facts only", markup=False)
+    """Show the files where a piece of evidence stands, at their lines; say what to do where none is here."""
+    walk, folder = app.conductor.walk, app.conductor.folder
+    read_at = next((event.at for event in reversed(walk.past) if isinstance(event, Collected)), None)
+    found = [
+        RawPlace(place.path, place.line or 1, file, read_at)
+        for place in places[:_PLACES]
+        if place.path is not None and (file := located(place.path, walk, folder)) is not None
+    ]
+    if found:
+        app.open(RawScreen(found))
         return
-    try:
-        app.open(TextDialog(f"{place.path}:{place.line or 1}", _excerpt(path, place.line or 1)))
-    except OSError as error:
-        app.notify(f"{path}: {error.strerror}", severity="error", markup=False)
+    app.notify(_not_here(places[0].path or "", walk), severity="warning", markup=False, timeout=10)
 
 
-def located(name: str, walk: Walk, folder: Path | None) -> Path | None:
+def _not_here(name: str, walk: Walk) -> str:
+    """What to do about a file that is gone."""
+    if walk.origin is not None and walk.origin.kind is OriginKind.FILES:
+        place = Path(walk.origin.folder) / name
+        return f"{name} is not here. Put it back at {place}, or press 1 and read it from where it lies now"
+    return f"{name} is not here: the session holds what was read of it, not the file. Press r to read again"
+
+
+def located(name: str, walk: Walk, folder: Path | None) -> Found | None:
     """Where a source's file lies, None where it does not (any more)."""
     first, _, rest = name.partition("/")
     if first == "files" and walk.origin is not None and walk.origin.kind is OriginKind.SIMULATION:
         from diagnose.simulate.environment import SCENARIOS
 
-        path = SCENARIOS / (walk.origin.scenario or "") / "files" / rest
-    elif folder is not None and first == "answers":
-        path = folder / "recordings" / name
-    elif folder is not None and (first == "live" or first.startswith("live-")):
-        path = folder / "recordings" / (first.removeprefix("live").removeprefix("-") or "1") / rest
-    else:
-        path = Path(walk.origin.folder if walk.origin is not None else "") / name
-    return path if path.is_file() else None
-
-
-def _excerpt(path: Path, line: int) -> Content:
-    shown: list[Content] = []
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for number, words in enumerate(file, start=1):
-            if number < line - _AROUND:
-                continue
-            if number > line + _AROUND:
-                break
-            style = "reverse" if number == line else ""
-            shown.append(text(f"{number:>7}  {words.rstrip()}", style))
-    return lines(*shown)
+        return find_file(rest, SCENARIOS / (walk.origin.scenario or "") / "files")
+    if folder is not None and first == "answers":
+        return find_file(name, folder / "recordings")
+    if folder is not None and (first == "live" or first.startswith("live-")):
+        return find_file(rest, folder / "recordings" / (first.removeprefix("live").removeprefix("-") or "1"))
+    return find_file(name, Path(walk.origin.folder if walk.origin is not None else ""))
