@@ -27,6 +27,7 @@ _LEAST_GAIN_DB = 3.0
 _SUSPICIOUS_DB = 2.0
 """From this gap on other readings are tried."""
 _BLOCK_ROWS = 4
+_FINITE = 0.99
 _CONFIRMED = 4
 """Readings that are tried on the whole sample after the screening."""
 
@@ -190,9 +191,11 @@ class _Trial:
             values = self.read(reading)
         except (IndexError, ValueError):
             return -inf
-        if not np.isfinite(values).all():
+        finite = np.isfinite(values)
+        if finite.mean() < _FINITE:
             return -inf
-        return sqnr_db(self.reference, values)
+        # The code of E4M3's negative zero is NaN in the FNUZ kind.
+        return sqnr_db(self.reference, np.where(finite, values, 0))
 
     def smaller(self) -> _Trial:
         """A part of the sample: rows spread over it, inputs from all over the width."""
