@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from diagnose.report.model import Report
 
 _SYMPTOM = "low-bit-divergence"
-_EXISTING = click.Path(exists=True, path_type=Path)
+_PATH = click.Path(path_type=Path)
+_MAPPING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -27,11 +28,11 @@ def lowbit() -> None:
 
 
 @lowbit.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("reference", type=_EXISTING, metavar="REF")
-@click.argument("low", type=_EXISTING, metavar="LOW")
-@click.option("--mapping", type=_EXISTING, metavar="FILE", help="Names of REF to names of LOW: JSON, or two a line.")
-@click.option("--noise", type=_EXISTING, metavar="OTHER_REF", help="Another high-precision run: the noise floor.")
-@click.option("--weights", type=_EXISTING, metavar="CHECKPOINT", help="LOW's weights, to compute its products anew.")
+@click.argument("reference", type=_PATH, metavar="REF")
+@click.argument("low", type=_PATH, metavar="LOW")
+@click.option("--mapping", type=_MAPPING, metavar="FILE", help="Names of REF to names of LOW: JSON, or two a line.")
+@click.option("--noise", type=_PATH, metavar="OTHER_REF", help="Another high-precision run: the noise floor.")
+@click.option("--weights", type=_PATH, metavar="CHECKPOINT", help="LOW's weights, to compute its products anew.")
 @click.option("--low-format", metavar="NAME", help="What LOW computes in, e.g. fp8-e4m3, int8, int4, nvfp4.")
 @click.option("--every-element", is_flag=True, help="Compare every element of checkpoints, not a sample of rows.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the picture there.")
