@@ -33,7 +33,7 @@ FIRST = {
     "slow-port": "nic-link-degraded",
     "thermal": "thermal-throttling",
 }
-HEALTHY = ("hgx-h100", "low-bit-cache", "mig", "old-driver", "pcie-workstation")
+HEALTHY = ("hgx-h100", "jittery-inference", "low-bit-cache", "mig", "old-driver", "pcie-workstation")
 GPUS = {
     "degraded-link": [2],
     "hung-gpu": [3],

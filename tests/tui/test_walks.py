@@ -131,3 +131,32 @@ async def test_low_bit_output_differs(tmp_path: Path) -> None:
         await verify(app, pilot)
         assert app.conductor.walk.verdicts["kv-cache-scales-missing"].outcome is Outcome.GONE
         assert "kv-cache-scales-missing" not in screen_text(app)
+
+
+async def test_inference_got_jittery_after_the_nightly_training_moved_in_and_enter_leads_the_way(
+    tmp_path: Path,
+) -> None:
+    recorders = with_recorders("commands")
+    async with opened(tmp_path, size=(80, 24), gather=recorders, origin=simulated("jittery-inference")) as (app, pilot):
+        await until_shown(pilot, "Inference on this machine got jittery after the nightly training moved in.")
+        await choose_symptom(pilot, "Inference latency jitters")
+        await until(pilot, lambda: app.conductor.walk.report is not None and not app.conductor.ranks)
+        assert [item.id for item in app.conductor.walk.report.symptoms if item.detected] == ["inference-jitter"]
+        await pilot.press("4")
+        await until_shown(pilot, "Enter shows what to look at next")
+        await pilot.press("enter")
+        await until_shown(pilot, "List what the scheduler placed on this machine")
+        await pilot.press("enter")
+        await until_shown(pilot, "What your answer moved")
+        await pilot.press("enter")
+        await until_shown(pilot, "Training was placed on nodes of the low-latency pool")
+        await pilot.press("enter")
+        await until_shown(pilot, "Keep training out of the pool")
+        await do_all_steps(app, pilot)
+        await pilot.press("enter")
+        await until_shown(pilot, "How to see that it is gone")
+        await pilot.press("enter")
+        await until_shown(pilot, "To be run again")
+        await pilot.press("enter")
+        await until_shown(pilot, "✓ GONE")
+        assert app.conductor.walk.verdicts["training-intrudes-inference-pool"].outcome is Outcome.GONE

@@ -91,7 +91,7 @@ class CausesScreen(StepScreen):
             says = "Being ranked ..." if self.conductor.gathers or self.conductor.ranks else "Nothing was read yet"
             rows.show([Row("none", Content.styled(says, "$text-muted"), heading=True)])
         elif not report.causes:
-            rows.show([Row("none", Content.styled(nothing_found(report), "bold"), heading=True)])
+            rows.show([Row("none", Content.styled(nothing_found(report), "bold"))])
         else:
             rows.show([Row(cause.id, cause_row(cause, depth)) for cause, depth in beneath_roots(report.causes)])
         title = "Causes so far, the reading goes on" if self.walk.report is None else "Causes, most probable first"
@@ -105,7 +105,7 @@ class CausesScreen(StepScreen):
         cause = self.under_cursor
         if cause is None:
             checks = bool(self.report.checks)
-            return "c shows what to look at next." if checks else "Press 8 for the report, r to read again."
+            return "Enter shows what to look at next." if checks else "Press 8 for the report, r to read again."
         if cause.probability >= ESTABLISHED or not self.report.checks:
             return "Enter shows how to fix the cause under the cursor. c makes surer first."
         return "Not sure yet. Enter shows the check that tells most; f shows the fix all the same."
@@ -146,7 +146,7 @@ class CausesScreen(StepScreen):
     def action_check(self) -> None:
         """Turn to what would make surer."""
         self._turn()
-        self.program.show(Place.CHECK)
+        self.program.action_go(Place.CHECK.value)
 
     def action_evidence(self) -> None:
         """Go to the evidence."""

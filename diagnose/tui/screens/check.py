@@ -82,8 +82,8 @@ class CheckScreen(AnsweringScreen):
         """What to do."""
         if self.conductor.ranks:
             return "Read; the causes are being ranked anew."
-        if len(self.walk.answers) > self._answered >= 0:
-            return "Your answer was taken in, see what it moved. 4 goes to the causes, f to the fix."
+        if self._just_answered:
+            return "Your answer was taken in, see what it moved. Enter goes to the causes."
         check = self.asked
         if check is None:
             return "Nothing left to check. 4 goes to the causes."
@@ -117,8 +117,11 @@ class CheckScreen(AnsweringScreen):
         self.call_after_refresh(self.refresh_all)
 
     def on_option_list_option_selected(self) -> None:
-        """Answer it."""
+        """Answer it; after an answer, go on to the causes."""
         check = self.asked
+        if self._just_answered:
+            self.program.show(Place.CAUSES)
+            return
         if check is None or self._is_question(check):
             return
         if self.simulated_answer() is not None:
@@ -140,9 +143,15 @@ class CheckScreen(AnsweringScreen):
             self.conductor.answer_in_a_word(check.id, word)  # type: ignore[arg-type]
             self.refresh_all()
 
+    @property
+    def _just_answered(self) -> bool:
+        """Whether an answer was given since the screen was opened."""
+        return len(self.walk.answers) > self._answered >= 0
+
     def _say_enter(self) -> None:
         simulated = self.simulated_answer() is not None
-        self.query_one("#checks", Choices).say_enter("Take simulated output" if simulated else "Paste output")
+        does = "To the causes" if self._just_answered else "Take simulated output" if simulated else "Paste output"
+        self.query_one("#checks", Choices).say_enter(does)
 
     def _is_question(self, check: ReportCheck) -> bool:
         knowledge = self.conductor.ranker.knowledge()
@@ -167,7 +176,7 @@ class CheckScreen(AnsweringScreen):
         self.query_one("#detail", Static).update(lines(*parts))
 
     def _moved(self) -> Iterator[Content]:
-        if len(self.walk.answers) <= self._answered or self._answered < 0 or self.conductor.ranks:
+        if not self._just_answered or self.conductor.ranks:
             return
         answer = self.walk.answers[-1]
         yield Content.styled("What your answer moved", "bold")

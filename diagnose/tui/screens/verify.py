@@ -36,6 +36,7 @@ class VerifyScreen(AnsweringScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "read", "Read again", key_display="Enter", id="verify.read"),
+        Binding("enter", "answer", "Give its output", key_display="Enter", id="verify.answer"),
         Binding("enter", "report", "To the report", key_display="Enter", id="verify.report"),
         Binding("b", "other_files", "Other files", id="verify.files"),
         Binding("s", "skip", "Skip part", id="verify.skip"),
@@ -97,15 +98,18 @@ class VerifyScreen(AnsweringScreen):
         if self.verified.outcome is Outcome.GONE:
             return "The fix helped. Enter goes to the report."
         if self.asked is not None:
-            simulated = "t takes what it gives on the simulated machine" if self.simulated_answer() else "p pastes it"
-            return f"Run the check above once more: y copies it, {simulated}."
+            simulated = (
+                "takes what it gives on the simulated machine" if self.simulated_answer() else "pastes its output"
+            )
+            return f"Run the check above once more: y copies it, Enter {simulated}."
         return "r reads again. 6 goes back to the fix, 4 to the other causes, 8 to the report."
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only keys that do something now."""
-        if action in ("read", "report"):
+        if action in ("read", "answer", "report"):
             gone = self.verified is not None and self.verified.outcome is Outcome.GONE
-            return not self.busy and self.walk.chosen is not None and gone == (action == "report")
+            wanted = "report" if gone else "answer" if self.asked is not None else "read"
+            return not self.busy and self.walk.chosen is not None and action == wanted
         if action in ("skip", "cancel"):
             return self.busy
         if action in ("copy", "paste", "file"):
@@ -121,6 +125,13 @@ class VerifyScreen(AnsweringScreen):
         """Read again."""
         self.conductor.verify()
         self.refresh_all()
+
+    def action_answer(self) -> None:
+        """Take the output of the check that is to be repeated."""
+        if self.simulated_answer() is not None:
+            self.action_simulated()
+        else:
+            self.action_paste()
 
     def action_report(self) -> None:
         """Go on."""
