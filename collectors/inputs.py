@@ -29,6 +29,7 @@ class InputReport(Model):
     kind: str = Field(description="Format, or `text`, `binary`, `archive`, `file`, `folder` where none was recognised")
     status: Status = Field(description="parsed, partial, unrecognised, unreadable or skipped")
     facts: int = Field(0, description="Facts that came of it")
+    measurements: int = Field(0, description="Values over time, requests and events of traces that came of it")
     detail: str | None = Field(None, description="Why it was not read, or what in it could not be")
     first_line: int | None = Field(None, description="Where it begins, counted from 1")
     lines: int | None = Field(None, description="Lines of an unrecognised part, blank ones included")

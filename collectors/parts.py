@@ -54,6 +54,7 @@ class Part:
             kind=self.kind,
             status=Status.PARTIAL if self.problems else Status.PARSED,
             facts=len(self.facts),
+            measurements=sum(len(item) for item in self.series),
             detail=detail,
             first_line=self.first_line,
         )

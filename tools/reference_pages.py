@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from collectors.base import Collector
-from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
+from collectors.registry import BLOCK_COLLECTORS, FILE_COLLECTORS, LINE_COLLECTORS
 from diagnose.facts import Fact, fact_kinds
 from diagnose.facts.base import Missing, Subject
 from diagnose.facts.registry import MODULES
@@ -109,7 +109,7 @@ def pages() -> dict[str, str]:
     return {
         "facts.md": _page(_facts(knowledge)),
         "causes.md": _page(_causes(knowledge)),
-        "inputs.md": _page(_inputs([*BLOCK_COLLECTORS, *LINE_COLLECTORS])),
+        "inputs.md": _page(_inputs([*BLOCK_COLLECTORS, *LINE_COLLECTORS, *FILE_COLLECTORS])),
     }
 
 

@@ -71,6 +71,7 @@ def input_reports(inputs: Sequence[InputReport]) -> list[ReportInput]:
             kind=item.kind if item.status in (Status.PARSED, Status.PARTIAL) else None,
             status=item.status.value,
             facts=item.facts,
+            measurements=item.measurements,
             detail=item.detail,
             line=item.first_line,
         )

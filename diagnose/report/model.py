@@ -32,6 +32,8 @@ class ReportInput(_Part):
     kind: str | None
     status: InputStatus
     facts: int
+    measurements: int = 0
+    """Values over time, requests and events of traces, from which features are made."""
     detail: str | None = None
     line: int | None = None
 

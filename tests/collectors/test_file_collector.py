@@ -58,7 +58,7 @@ def test_a_file_collector_gets_a_binary_file_and_its_place(tmp_path: Path) -> No
     path.write_bytes(content())
     result = scan(path)
     assert result.series[0].sources[0].path == str(path)
-    assert result.reports[0].kind == "samples"
+    assert (result.reports[0].kind, result.reports[0].facts, result.reports[0].measurements) == ("samples", 0, 4)
     assert result.reports[0].detail == f"at {path}"
 
 
