@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from diagnose.analysis import (
     benchmark_stages,
+    clock_limits,
     communication,
     counter_rises,
     gpu_count,
@@ -44,7 +45,11 @@ HOST_FEATURES: tuple[Feature, ...] = (
 )
 """Each takes the facts of one host and returns new ones."""
 
-SERIES_FEATURES: tuple[SeriesFeature, ...] = (trace_features.features, latency_features.features)
+SERIES_FEATURES: tuple[SeriesFeature, ...] = (
+    trace_features.features,
+    latency_features.features,
+    clock_limits.features,
+)
 """Each takes the measurements of all hosts, and their facts, and returns new facts."""
 
 JOB_FEATURES: tuple[Feature, ...] = (

@@ -105,6 +105,18 @@ class GpuClockReasons(Fact):
     sync_boost_seconds: float | None = optional("Time held back by the boost group")
 
 
+class GpuClockLimit(Fact):
+    """How much of a time that was watched something held the clocks down. A feature of series. Subject: the GPU."""
+
+    kind: ClassVar[str] = "gpu-clock-limit"
+    reason: str = required("`power`: software power cap or power brake; `thermal`: software or hardware slowdown")
+    time_ratio: float = required("Share of the time, 0 to 1")
+    observed_seconds: float = required("Length of that time")
+    readings: int = required("Readings in it")
+    sm_held_mhz: float | None = optional("Clock of the multiprocessors while held down: median")
+    sm_free_mhz: float | None = optional("The same otherwise")
+
+
 class GpuPower(Fact):
     """Power drawn and allowed."""
 
