@@ -68,7 +68,8 @@ def test_the_json_report_has_the_fields_of_its_contract(rule_base: RuleBase) -> 
     assert data["generated_at"] == "2026-11-30T12:00:00Z"
     assert data["hosts"] == ["node01"]
     assert data["inputs"][0] == {
-        "path": "q.txt", "kind": "nvidia-smi-q", "status": "parsed", "facts": 2, "detail": None, "line": 1,
+        "path": "q.txt", "kind": "nvidia-smi-q", "status": "parsed", "facts": 2, "measurements": 0,
+        "detail": None, "line": 1,
     }  # fmt: skip
     assert data["symptoms"] == [{"id": "slow", "title": "It is slow", "detected": False, "asserted": True, "signs": []}]
     (cause,) = data["causes"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from collectors.base import BlockCollector
-from collectors.registry import BLOCK_COLLECTORS, LINE_COLLECTORS
+from collectors.registry import BLOCK_COLLECTORS, FILE_COLLECTORS, LINE_COLLECTORS
 from tools.reference_pages import COMMANDS, pages
 
-KINDS = sorted(collector.kind for collector in (*BLOCK_COLLECTORS, *LINE_COLLECTORS))
+KINDS = sorted(collector.kind for collector in (*BLOCK_COLLECTORS, *LINE_COLLECTORS, *FILE_COLLECTORS))
 
 
 def test_the_page_of_inputs_has_a_row_for_every_kind() -> None:
