@@ -23,7 +23,9 @@ _CUT_MARGIN = 32
 _BATCH_CHARACTERS = 1 << 16
 """Events that are parsed in one go: large enough to be quick, small enough to take no memory to speak of."""
 _BLANK = re.compile(r"[\s,]*")
-_EVENT_BEGINS = re.compile(r"\}\s*,\s*(?=\{\s*\"(?:ph|cat|name|pid|tid|ts)\")")
+_OBJECT_BEGINS = re.compile(r"\}\s*,\s*(?=\{\s*\")")
+_EVENT_BEGINS = re.compile(r"\}\s*,\s*(?=\{\s*\"(?:ph|cat|name|pid|tid|ts|dur|args|id|tts)\")")
+"""Behind damage no object within an event may be taken for one: the end of its list would be that of all events."""
 
 
 class _CutError(Exception):
@@ -39,7 +41,7 @@ class TraceJson:
 
     Attributes:
         header: what stands beside the events at the top, such as `distributedInfo`; complete after the events.
-        damaged: stretches that had to be left out.
+        damaged: stretches that had to be left out, what follows the end of the trace among them.
         cut: whether the file ends before the trace does.
         read_bytes: bytes read so far.
     """
@@ -50,13 +52,13 @@ class TraceJson:
         self.cut = False
         self.read_bytes = 0
         self._source = source
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
         self._parse = json.JSONDecoder(strict=False).raw_decode
         self._text = ""
         self._at = 0
         self._ended = False
         self._one_by_one_until = 0
-        """Where a batch failed, events before this place are taken singly."""
+        """Where no batch was found, or one failed, events before this place are taken singly."""
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Every event in the order of the file. Never raises on any content."""
@@ -68,6 +70,7 @@ class TraceJson:
                 yield from self._object()
             else:
                 raise _DamageError if first else _CutError
+            self.damaged += self._next() != ""
         except _CutError:
             self.cut = True
         except _DamageError:
@@ -87,6 +90,7 @@ class TraceJson:
                 yield from self._array()
             else:
                 self.header[key] = self._value(_HEADER_CHARACTERS)
+        self._at += 1
 
     def _array(self) -> Iterator[dict[str, Any]]:
         self._at += 1
@@ -114,8 +118,10 @@ class TraceJson:
         if self._one_by_one_until > self._at:
             return None
         self._one_by_one_until = 0
-        mark = _EVENT_BEGINS.search(self._text, self._at + _BATCH_CHARACTERS)
+        mark = _OBJECT_BEGINS.search(self._text, self._at + _BATCH_CHARACTERS)
         if mark is None:
+            # Looking again for every event would take longer with the square of what was read.
+            self._one_by_one_until = len(self._text)
             return None
         try:
             found = from_json(f"[{self._text[self._at : mark.start() + 1]}]")

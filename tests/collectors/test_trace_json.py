@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 from typing import Any
 
 import pytest
@@ -78,6 +79,48 @@ def test_flipped_bits_lose_little_and_never_raise() -> None:
         data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
         found, reader = read(bytes(data))
         assert len(found) >= 190 or reader.damaged or reader.cut
+
+
+@pytest.mark.parametrize("rest", ["\0\0\0", TEXT, "}"])
+def test_what_follows_the_end_is_told(rest: str) -> None:
+    found, reader = read(f"{TEXT}\n{rest}".encode())
+    assert found == EVENTS
+    assert (reader.cut, reader.damaged) == (False, 1)
+
+
+def test_a_mark_of_the_encoding_is_passed_over() -> None:
+    found, reader = read(b"\xef\xbb\xbf" + TEXT.encode())
+    assert found == EVENTS
+    assert reader.damaged == 0
+
+
+@pytest.mark.parametrize("rows", [[{"args": {"n": 1}, **event} for event in EVENTS], [{"x\t": 1}, *EVENTS]])
+def test_events_come_whole_whatever_their_first_key(rows: list[dict[str, Any]]) -> None:
+    assert read(json.dumps(rows * 20).encode())[0] == rows * 20
+
+
+class _CountingPattern:
+    """Adds up how far searches go."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+
+    def search(self, text: str, at: int) -> re.Match[str] | None:
+        found = _MARK.search(text, at)
+        self.characters += max(0, (found.end() if found else len(text)) - at)
+        return found
+
+
+_MARK = trace_json._OBJECT_BEGINS
+
+
+@pytest.mark.parametrize("comma", [",", ", 1,"])
+def test_a_file_is_searched_for_marks_a_few_times_over_at_most(comma: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = _CountingPattern()
+    monkeypatch.setattr(trace_json, "_OBJECT_BEGINS", counting)
+    text = "[" + comma.join(json.dumps({"args": {"n": at}, "ph": "X"}) for at in range(10_000)) + "]"
+    assert len(read(text.encode())[0]) == 10_000
+    assert counting.characters < 4 * len(text)
 
 
 DEEP = "[" * 200_000
