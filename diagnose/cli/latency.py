@@ -53,7 +53,10 @@ def latency(
     question = Question(files, host=host, columns=columns, units=units, prometheus=prometheus)
     found = list(studies(_measurements(question)))
     if not found:
-        raise click.UsageError("no input holds the latencies of single requests, or of a server over time")
+        raise click.UsageError(
+            "no input holds the latencies of single requests, or of a server over time; "
+            "`diagnose analyze` reads summaries of benchmarks"
+        )
     if svg is not None:
         _write_svg(svg, found, metric)
     with standard_output() as stream:

@@ -15,6 +15,8 @@ FEWEST = 200
 _FEWEST_OUTLIERS = 3
 _ALLOWANCE = 1.3
 """On the limit that a lognormal tail gives: real ones are a little heavier."""
+_WITHOUT_LIMIT = 40.0
+"""Exponent from which values scatter so widely that nothing is an outlier."""
 _EXPECTED = 0.01
 """Values beyond the limit that a sample of noise may have."""
 _RETRANSMISSION_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
@@ -63,7 +65,8 @@ def limit_of(values: Floats) -> float:
         return math.inf
     body = NormalDist()
     scale = max(math.log(ninety / middle) / body.inv_cdf(0.9), math.log(most / middle) / body.inv_cdf(0.95), 0.005)
-    return middle * math.exp(_ALLOWANCE * scale * body.inv_cdf(1.0 - _EXPECTED / len(values)))
+    reach = _ALLOWANCE * scale * body.inv_cdf(1.0 - _EXPECTED / len(values))
+    return middle * math.exp(reach) if reach < _WITHOUT_LIMIT else math.inf
 
 
 def bursts(values: Floats) -> Bursts:

@@ -80,7 +80,7 @@ def streams_of(requests: Sequence[Requests]) -> list[Stream]:
 
 
 def _stream(table: Requests) -> Stream | None:
-    columns = {name: np.asarray(column) for name, column in table.columns.items()}
+    columns = {name: _finite(np.asarray(column)) for name, column in table.columns.items()}
     succeeded = columns.pop("succeeded", None)
     failed = None
     keep = np.ones(len(table), dtype=bool)
@@ -104,6 +104,12 @@ def _stream(table: Requests) -> Stream | None:
         return None
     path = table.sources[0].path or str(table.sources[0])
     return Stream(path, table.subject, table.clock, table.sources, usable, failed, table.inter_token_seconds)
+
+
+def _finite(column: Floats) -> Floats:
+    """Infinite cells are unknown ones."""
+    infinite = np.isinf(column)
+    return np.where(infinite, np.asarray(np.nan, dtype=column.dtype), column) if infinite.any() else column
 
 
 def _derived(columns: Mapping[str, Floats]) -> dict[str, Floats]:

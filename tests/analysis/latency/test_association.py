@@ -23,12 +23,14 @@ def associations(measurements: list[Measurement], metric: str = "ttft") -> dict[
 
 def bursts_of_traffic(numbers: np.random.Generator, seconds: int = SECONDS, longest: float = 25.0) -> Floats:
     switches = np.cumsum(numbers.uniform(longest / 5, longest, seconds))
-    return (np.searchsorted(switches, np.arange(seconds)) % 3 == 0).astype(float)
+    return np.asarray(np.searchsorted(switches, np.arange(seconds)) % 3 == 0, dtype=np.float64)
 
 
 def slowed(numbers: np.random.Generator, times: Floats, by: Floats, factor: float = 1.0) -> Floats:
     struck = by[times.astype(int)] > 0.5
-    return 0.2 * numbers.lognormal(0, 0.3, len(times)) * (1.0 + factor * struck * numbers.random(len(times)))
+    return np.asarray(
+        0.2 * numbers.lognormal(0, 0.3, len(times)) * (1.0 + factor * struck * numbers.random(len(times)))
+    )
 
 
 def test_unrelated_series_with_the_same_daily_wave_are_rarely_called_associated() -> None:

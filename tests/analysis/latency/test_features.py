@@ -4,6 +4,8 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from diagnose.analysis import series_features
 from diagnose.facts.base import Fact, Subject
@@ -19,7 +21,7 @@ from diagnose.facts.latency import (
     LatencySummary,
 )
 from diagnose.facts.series import Clock, Measurement, Requests
-from tests.analysis.latency.simulated import SOURCES, Floats, arrival_times, autocorrelated, requests, series
+from tests.analysis.latency.simulated import BEGIN, SOURCES, Floats, arrival_times, autocorrelated, requests, series
 
 Kind = TypeVar("Kind", bound=Fact)
 
@@ -201,6 +203,35 @@ def test_quantiles_that_a_server_tells_are_set_against_the_machine() -> None:
     assert {fact.driver: fact.verdict for fact in told(made, LatencyAssociation)} == {
         "nic_transmit_bytes_per_second": "associated"
     }
+
+
+_COLUMN = st.one_of(
+    st.sampled_from([0.0, 0.5, -1.0, np.nan, np.inf, 1e9, 1e-9]).map(lambda value: (value,)),
+    st.tuples(*[st.floats(width=32)] * 3),
+)
+
+
+@pytest.mark.filterwarnings("error")
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(1, 400),
+    st.dictionaries(
+        st.sampled_from(["ttft", "end_to_end", "queue", "itl", "input_tokens", "succeeded"]), _COLUMN, min_size=1
+    ),
+    st.sampled_from(["sorted", "shuffled", "equal", "unknown"]),
+    st.sampled_from(list(Clock)),
+)
+def test_any_table_is_analysed_and_every_number_is_finite(
+    count: int, columns: dict[str, tuple[float, ...]], order: str, clock: Clock
+) -> None:
+    starts = {
+        "sorted": np.arange(count) * 2.0, "shuffled": np.random.default_rng(count).permutation(count) * 2.0,
+        "equal": np.zeros(count), "unknown": np.full(count, np.nan),
+    }[order]  # fmt: skip
+    cells = {name: np.resize(np.array(values, dtype=float), count) for name, values in columns.items()}
+    table = requests(starts, clock, BEGIN, **cells)
+    for fact in series_features([table, series("gpu_power_watts", np.arange(float(count)))], []):
+        assert all(np.isfinite(value) for value in fact.values().values() if isinstance(value, float))
 
 
 def test_fifty_healthy_runs_have_no_modes_stalls_changes_drifts_or_periods() -> None:
