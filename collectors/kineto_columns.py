@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _NANOSECOND_STAMPS = 1e17
 """Microseconds since 1970 reach this in the year 5138; some versions wrote nanoseconds."""
 _LARGEST = 10**19
+_LONGEST_SECONDS = 86_400.0
+"""judgement: profilers record seconds to minutes; a stamp that lies a day apart was never set, or is damaged."""
 _INTEGER = 1 << 31
 
 
@@ -62,6 +64,7 @@ class Columns:
         events: events seen, of all sorts.
         rows: those of use.
         host_events: operators and calls of the runtime among them.
+        unusable: events of use but for their times, which are missing, negative, or a day from the others.
         python_stacks: whether an event shows that Python's stacks were recorded.
     """
 
@@ -69,6 +72,7 @@ class Columns:
         self.events = 0
         self.rows = 0
         self.host_events = 0
+        self.unusable = 0
         self.python_stacks = False
         self._base: float | None = None
         self.first = math.inf
@@ -106,6 +110,7 @@ class Columns:
             return
         stamp, duration = _number(event.get("ts")), _number(event.get("dur"))
         if stamp is None or duration is None or duration < 0:
+            self.unusable += 1
             return
         # Stamps since 1970 have too many digits for a float, and whole ones keep all of them until here.
         if self._base is None:
@@ -113,6 +118,9 @@ class Columns:
             if stamp > _NANOSECOND_STAMPS:
                 self._unit_seconds = 1e-9
         start = float(stamp - self._base)
+        if (abs(start) + duration) * self._unit_seconds > _LONGEST_SECONDS:
+            self.unusable += 1
+            return
         arguments = event.get("args")
         if not isinstance(arguments, dict):
             arguments = {}

@@ -23,7 +23,7 @@ _OF_PYTORCH = (
     b'"record_shapes"',
     b'"baseTimeNanoseconds"',
 )
-_EVENT = re.compile(rb'\{[^{}]*"ph"\s*:')
+_EVENT = re.compile(rb'"ph"\s*:\s*"[A-Za-z]"')
 _RANK_IN_NAME = re.compile(r"(?:^|[^a-z])(?:rank|worker)[_-]?(\d{1,6})(?!\d)", re.IGNORECASE)
 
 
@@ -37,7 +37,8 @@ class KinetoTrace(FileCollector):
         """An object with PyTorch's keys or with events, or an array of events as the old profiler wrote it."""
         text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
         if text.startswith(b"["):
-            return _EVENT.match(text.removeprefix(b"[").lstrip()) is not None and b'"name"' in text
+            is_row = text[1:].lstrip().startswith(b"{")
+            return is_row and _EVENT.search(text) is not None and b'"name"' in text and b'"ts"' in text
         if not text.startswith(b"{"):
             return False
         return b'"traceEvents"' in text or (b'"schemaVersion"' in text and any(key in text for key in _OF_PYTORCH))
@@ -60,7 +61,11 @@ class KinetoTrace(FileCollector):
         if reader.cut:
             parsed.problems.append(f"the trace ends early, as when the profiler is killed; {so_far} were read")
         if reader.damaged:
-            parsed.problems.append(f"{reader.damaged:,} damaged places were left out; {so_far} were read")
+            parsed.problems.append(f"damaged parts were left out ({reader.damaged:,}); {so_far} were read")
+        if columns.unusable:
+            parsed.problems.append(
+                f"events without a possible time were left out ({columns.unusable:,}); {so_far} were read"
+            )
         if not columns.rows:
             parsed.problems.append("the trace holds no operators or kernels of PyTorch's profiler")
             return parsed

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.synthetic_trace import Job, document, run, write_job
 from collectors import kineto_trace
+from collectors.base import Parsed
 from collectors.inputs import Status
 from collectors.kineto_names import collective_in, fetches_batch, launch_of, waits_for_gpu, work_of
 from collectors.kineto_trace import KinetoTrace
@@ -31,7 +32,11 @@ def trace_of(content: str | bytes, name: str = "trace.json") -> Trace:
 
 
 def profile_of(content: str, name: str = "trace.json") -> TraceProfile:
-    (found,) = parsed(content, name).facts
+    return told_profile(parsed(content, name))
+
+
+def told_profile(read: Parsed) -> TraceProfile:
+    (found,) = read.facts
     assert isinstance(found, TraceProfile)
     return found
 
@@ -124,7 +129,16 @@ def test_a_trace_over_the_limit_is_read_that_far(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e400", '"x"', "null", "true", "9" * 5000, "[]"])
 def test_times_that_are_no_numbers_leave_the_event_out(value: str) -> None:
     content = text([kernel(0, 1), kernel(10, 1)]).replace('"ts": 10', f'"ts": {value}')
-    assert sum(len(series) for series in parsed(content).series) == 1
+    found = parsed(content)
+    assert sum(len(series) for series in found.series) == 1
+    assert any("left out (1)" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize("row", [kernel(0, 10), kernel(1_700_000_000_000_000, -1), kernel(1_700_000_000_000_000, 1e15)])
+def test_times_that_cannot_be_are_left_out_and_told(row: dict[str, object]) -> None:
+    found = parsed(text([kernel(1_700_000_000_000_000, 10), row, kernel(1_700_000_000_000_050, 10)]))
+    assert told_profile(found).span_seconds == pytest.approx(60e-6)
+    assert any("without a possible time were left out (1)" in problem for problem in found.problems)
 
 
 def test_numbers_that_fit_no_column_are_absent() -> None:
@@ -153,6 +167,9 @@ def test_cuts_and_flips_never_raise() -> None:
         (b'\n{\n  "schemaVersion": 1,\n  "deviceProperties": [', True),
         (b'{"traceEvents": [', True),
         (b'[{"ph": "X", "name": "aten::add", "ts": 1', True),
+        (b'[\r\n {"args": {"name": "x", "of": {}}, "ph": "M", "ts": 0', True),
+        (b'[{"name": "x", "ts": 1, "phase": "X"}]', False),
+        (b'["ph", {"ph": "X", "name": "x", "ts": 1}]', False),
         (b'{"entries": [{"collective_seq_id": 1', False),
         (b'{"schemaVersion": 2, "name": "a Dockerfile"', False),
         (b"traceEvents", False),
