@@ -33,6 +33,7 @@ def lowbit() -> None:
 @click.option("--mapping", type=_MAPPING, metavar="FILE", help="Names of REF to names of LOW: JSON, or two a line.")
 @click.option("--noise", type=_PATH, metavar="OTHER_REF", help="Another high-precision run: the noise floor.")
 @click.option("--weights", type=_PATH, metavar="CHECKPOINT", help="LOW's weights, to compute its products anew.")
+@click.option("--original", type=_PATH, metavar="CHECKPOINT", help="REF's weights, to compare with --weights.")
 @click.option("--low-format", metavar="NAME", help="What LOW computes in, e.g. fp8-e4m3, int8, int4, nvfp4.")
 @click.option("--every-element", is_flag=True, help="Compare every element of checkpoints, not a sample of rows.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the picture there.")
@@ -46,6 +47,7 @@ def compare(
     mapping: Path | None,
     noise: Path | None,
     weights: Path | None,
+    original: Path | None,
     low_format: str | None,
     every_element: bool,
     svg: Path | None,
@@ -66,7 +68,9 @@ def compare(
         raise click.UsageError(f"the format {low_format!r} is unknown; there are: {', '.join(DEPLOYED)}")
     with Progress(sys.stderr) as progress:
         try:
-            found = compare_inputs(reference, low, mapping, noise, weights, low_format, every_element, progress)
+            found = compare_inputs(
+                reference, low, mapping, noise, weights, original, low_format, every_element, progress
+            )
         except TensorError as error:
             raise click.UsageError(str(error)) from error
         progress("ranking causes")

@@ -78,7 +78,6 @@ class TensorError(Fact):
     outlier_channels: int | None = optional("Channels whose largest magnitude is over 20 times the median channel's")
     outlier_ratio: float | None = optional("Largest magnitude of a channel over the median channel's")
     normal_channels_sqnr_db: float | None = optional("SQNR of the channels that are no outliers")
-    expected_normal_channels_sqnr_db: float | None = optional("What the format would give them without the outliers")
 
 
 class LayerLocalError(Fact):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,10 +64,12 @@ def _compare(
     progress: Callable[[str], None],
     found: TensorFindings,
 ) -> None:
+    sound: Mapping[tuple[int | None, str], bool] = {}
     if len(quantised) == 1 and len(originals) == 1:
         comparison = compare_checkpoints(originals[0], quantised[0], progress=progress)
         found.facts += comparison.facts
         found.problems += [(quantised[0].path, problem) for problem in comparison.problems]
+        sound = comparison.sound
     else:
         for tensors in quantised:
             found.facts += scale_facts(tensors)
@@ -80,6 +82,7 @@ def _compare(
             noise=open_tensors(noise[0]) if noise else None,
             weights=quantised[0] if len(quantised) == 1 else None,
             progress=progress,
+            sound_weights=sound,
         )
         found.facts += comparison.facts
         found.problems += [(str(lows[0]), problem) for problem in comparison.problems]

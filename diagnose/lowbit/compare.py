@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from diagnose.lowbit.checkpoint import is_checkpoint
@@ -19,26 +20,41 @@ def compare_inputs(
     mapping: Path | None = None,
     noise: Path | None = None,
     weights: Path | None = None,
+    original: Path | None = None,
     low_format: str | None = None,
     every_element: bool = False,
     progress: Progress = lambda _: None,
 ) -> Comparison:
-    """Open both and compare them. Raises TensorError with what is wrong."""
+    """Open both and compare them. Raises TensorError with what is wrong.
+
+    `weights` is the checkpoint of a recorded low run, `original` that of the reference: both are compared as well.
+    """
     progress(f"opening {reference}")
     one, other = open_tensors(reference), open_tensors(low)
     names = read_mapping(mapping) if mapping is not None else None
     if is_checkpoint(other) and is_checkpoint(one):
-        if noise is not None or weights is not None:
-            raise TensorError("--noise and --weights go with recorded activations, and these are checkpoints")
+        if noise is not None or weights is not None or original is not None:
+            raise TensorError("--noise, --weights and --original go with recorded activations; these are checkpoints")
         return compare_checkpoints(one, other, names, progress, every_element)
     if is_checkpoint(other) or is_checkpoint(one):
         raise TensorError("one of the two is a checkpoint and the other holds recorded activations")
-    return compare_activations(
+    if original is not None and weights is None:
+        raise TensorError("--original is compared with --weights, which is missing")
+    low_weights = None if weights is None else open_tensors(weights)
+    checked = None
+    if original is not None and low_weights is not None:
+        checked = compare_checkpoints(open_tensors(original), low_weights, None, progress, every_element)
+    found = compare_activations(
         one,
         other,
         names,
         None if noise is None else open_tensors(noise),
-        None if weights is None else open_tensors(weights),
+        low_weights,
         low_format,
         progress,
+        {} if checked is None else checked.sound,
     )
+    if checked is None:
+        return found
+    # The table stays that of the activations; what the weights showed stands beside it.
+    return replace(found, features=[*found.features, *checked.features], problems=[*found.problems, *checked.problems])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,15 @@ def compare_activations(
     weights: TensorSet | None = None,
     low_format: str | None = None,
     progress: Progress = lambda _: None,
+    sound_weights: Mapping[tuple[int | None, str], bool] = MappingProxyType({}),
 ) -> Comparison:
     """Compare all tensors that both runs recorded. Raises TensorError where they have none in common.
 
     `noise` is another high-precision run; `weights` the low-precision checkpoint; `low_format` what the low run
-    computes in, by any name that `deployed` knows, where its manifest does not say.
+    computes in, by any name that `deployed` knows, where its manifest does not say. `sound_weights` tells of layers and
+    modules whether their weights are at their floor, where a comparison of checkpoints showed it.
     """
-    return _Comparing(reference, low, mapping, noise, weights, low_format, progress).run()
+    return _Comparing(reference, low, mapping, noise, weights, low_format, progress, sound_weights).run()
 
 
 class _Comparing:
@@ -87,7 +90,9 @@ class _Comparing:
         weights: TensorSet | None,
         low_format: str | None,
         progress: Progress,
+        sound_weights: Mapping[tuple[int | None, str], bool],
     ) -> None:
+        self.sound_weights = sound_weights
         self.reference, self.low, self.noise, self.weights, self.progress = reference, low, noise, weights, progress
         shapes = [{name: found[name].shape for name in order_of(found)} for found in (reference, low)]
         self.pairing = pair(shapes[0], shapes[1], mapping)
@@ -158,7 +163,6 @@ class _Comparing:
             format=self._format(other),
             expected_sqnr_db=expected,
             gap_db=None if expected is None or sqnr is None else expected - sqnr,
-            expected_normal_channels_sqnr_db=None,
         )
         seen = _Seen(found, told, fact, metrics)
         if told.role == "input":
@@ -241,7 +245,7 @@ class _Comparing:
                 gap_db=None if expected is None or local is None else expected - local,
                 error_share_ratio=share,
                 origin=_origin(into.fact.sqnr_db, item.fact.sqnr_db),
-                weights_agree=None,
+                weights_agree=self.sound_weights.get((item.told.layer, item.told.module)),
             )
 
     def _expected_local(self, into: _Seen, item: _Seen) -> float | None:

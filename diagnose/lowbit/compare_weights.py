@@ -105,7 +105,12 @@ class _Comparing:
             *scale_facts(self.checkpoint.tensors),
             pairing_fact(self.pairing, sources),
         ]
-        return Comparison("weights", errors, features, [point_of(fact) for fact in errors], self.problems)
+        sound = {
+            (told.layer, told.module): item.result.at_floor and item.result.found is None
+            for item in compared
+            if (told := named(item.pair.low)).parameter == "weight"
+        }
+        return Comparison("weights", errors, features, [point_of(fact) for fact in errors], self.problems, sound)
 
     def _head_rows(self) -> int:
         settings = {**self.reference.settings, **self.checkpoint.tensors.settings}

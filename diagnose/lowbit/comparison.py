@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from statistics import median
 from typing import Any
@@ -43,6 +43,8 @@ class Comparison:
     """Facts about the whole."""
     points: Sequence[DepthPoint]
     problems: Sequence[str] = ()
+    sound: Mapping[tuple[int | None, str], bool] = field(default_factory=dict)
+    """Of weights, by layer and module: whether they are at their floor."""
 
     @property
     def facts(self) -> list[Fact]:

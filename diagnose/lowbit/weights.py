@@ -10,7 +10,7 @@ import numpy as np
 
 from diagnose.lowbit.codes import Indices
 from diagnose.lowbit.encoded import Encoded, Reading
-from diagnose.lowbit.formats import Scheme, expected_sqnr_db, quantised, sqnr_db
+from diagnose.lowbit.formats import FORMATS, Scheme, expected_sqnr_db, quantised, sqnr_db
 from diagnose.lowbit.hypotheses import Hypothesis, hypotheses
 from diagnose.lowbit.metrics import Metrics, compare
 from diagnose.lowbit.sampling import FEWEST_ROWS, sample_rows
@@ -30,6 +30,8 @@ _BLOCK_ROWS = 4
 _FINITE = 0.99
 _CONFIRMED = 4
 """Readings that are tried on the whole sample after the screening."""
+_FORMAT_OF_ELEMENT = {"e5m2": "fp8-e5m2", "e5m2fnuz": "fp8-e5m2", "e4m3fn": "fp8-e4m3", "e4m3fnuz": "fp8-e4m3"}
+"""Formats that have another floor than the one that the checkpoint names."""
 
 
 class Original:
@@ -132,6 +134,9 @@ class Examiner:
             if hypothesis.block is not None:
                 # The sample holds only some of the values that share a scale by this reading.
                 floor = expected_sqnr_db(reference, replace(theory, block=hypothesis.block))
+            elif (other := _FORMAT_OF_ELEMENT.get(hypothesis.reading.element or "")) is not None:
+                # A coarser format has a lower floor than the one that the checkpoint names.
+                floor = expected_sqnr_db(reference, replace(theory, format=FORMATS[other]))
             allowed = margin if hypothesis.block is None else CALIBRATED_MARGIN_DB
             if reaches(sqnr, floor, allowed) and _gain(measured, sqnr) >= _LEAST_GAIN_DB:
                 self._remember(hypothesis)

@@ -16,6 +16,7 @@ from diagnose.lowbit.products import accumulation_profile, product_checks
 from diagnose.lowbit.readers.open import open_tensors
 from diagnose.lowbit.tensors import TensorError
 from tests.lowbit.activations import Array, Product, exact, model, reversed_sums, run, tokens, write
+from tests.lowbit.checkpoints import fp8 as made_fp8
 from tests.lowbit.checkpoints import save
 
 MODEL, TOKENS = model(layers=8, width=96), tokens()
@@ -218,6 +219,28 @@ def test_static_scales_are_set_against_recorded_inputs(reference: Path, tmp_path
     assert found.exceeded == 32
     assert found.worst_ratio > 2
     assert not found.all_default
+
+
+def test_a_wrong_output_of_right_weights_speaks_for_the_kernel(reference: Path, tmp_path: Path) -> None:
+    def defect(name: str, inputs: Array, weight: Array) -> Array:
+        outputs = fp8(name, inputs, weight)
+        return np.roll(outputs, 1, axis=1) if name == "layers.3.mlp.up_proj" else outputs
+
+    original = {f"model.{name}.weight": array for name, array in MODEL.items() if name.startswith("layers")}
+    save(tmp_path / "original.safetensors", original)
+    save(tmp_path / "weights.safetensors", made_fp8(original))
+
+    found = compared(
+        reference, tmp_path, defect, "fp8",
+        weights=tmp_path / "weights.safetensors", original=tmp_path / "original.safetensors",
+    )  # fmt: skip
+    wrong = [
+        fact
+        for fact in found.features
+        if isinstance(fact, facts.LayerLocalError) and fact.origin == "local" and (fact.gap_db or 0) > 12
+    ]
+
+    assert [(fact.layer, fact.module, fact.weights_agree) for fact in wrong] == [(3, "mlp.up_proj", True)]
 
 
 def test_nothing_in_common_ends_in_a_sentence(reference: Path, tmp_path: Path) -> None:

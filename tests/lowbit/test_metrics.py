@@ -14,8 +14,9 @@ REFERENCE = RNG.standard_normal((64, 96)).astype(np.float32)
 LOW = quantised(REFERENCE, Scheme(FORMATS["int4"], (1, 32)))
 
 
+@pytest.mark.extras
 def test_metrics_agree_with_pytorch() -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is an extra: pip install torch")
+    torch = pytest.importorskip("torch", reason="needs the extra `capture`: make extras")
     utils = pytest.importorskip("torch.ao.ns.fx.utils", reason="this PyTorch has no numeric suite")
     found = compare(REFERENCE, LOW)
     one, other = torch.from_numpy(REFERENCE), torch.from_numpy(LOW)
@@ -25,10 +26,9 @@ def test_metrics_agree_with_pytorch() -> None:
     assert found.cosine == pytest.approx(float(utils.compute_cosine_similarity(one, other)), abs=1e-5)
 
 
+@pytest.mark.extras
 def test_metrics_agree_with_onnx_runtime() -> None:
-    debug = pytest.importorskip(
-        "onnxruntime.quantization.qdq_loss_debug", reason="ONNX Runtime is an extra: pip install onnxruntime onnx"
-    )
+    debug = pytest.importorskip("onnxruntime.quantization.qdq_loss_debug", reason="needs ONNX Runtime: make extras")
     found = compare(REFERENCE, LOW)
 
     assert found.sqnr_db == pytest.approx(

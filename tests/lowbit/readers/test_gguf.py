@@ -49,9 +49,10 @@ def q4_0(values: np.ndarray) -> bytes:
     return np.concatenate([scale.view(np.uint8), codes[:, :16] | codes[:, 16:] << 4], axis=1).tobytes()
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("kind", BLOCK_TYPES.values(), ids=lambda kind: kind.name)
 def test_blocks_decode_as_by_the_package_of_llama_cpp(kind: Any) -> None:
-    gguf = pytest.importorskip("gguf", reason="the oracle: pip install gguf")
+    gguf = pytest.importorskip("gguf", reason="needs the package gguf, the oracle")
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 256, (5, 2 * kind.bytes), np.uint8)
     expected = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType[kind.name.upper()])

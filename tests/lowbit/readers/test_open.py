@@ -51,8 +51,9 @@ def test_pickles_need_pytorchs_loader_for_weights(tmp_path: Path) -> None:
         open_tensors(tmp_path / "a.pt")
 
 
+@pytest.mark.extras
 def test_tensors_of_pytorch_files_are_read_without_running_code(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is an extra: pip install torch")
+    torch = pytest.importorskip("torch", reason="needs the extra `capture`: make extras")
     torch.save({"a": torch.ones(2, 2, dtype=torch.bfloat16), "b": [torch.zeros(3)]}, tmp_path / "a.pt")
 
     tensors = open_tensors(tmp_path / "a.pt")
@@ -85,9 +86,10 @@ def test_outputs_as_onnx_tensors_are_read(tmp_path: Path) -> None:
     assert tensors["logits"].floats().tolist() == VALUES.tolist()
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("kind", ["float32", "float16", "int64", "double", "bfloat16"])
 def test_onnxs_own_tensors_are_read_alike(kind: str, tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="ONNX is an extra: pip install onnx")
+    onnx = pytest.importorskip("onnx", reason="needs the extra `onnx`: make extras")
     import ml_dtypes
 
     values = VALUES.astype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
