@@ -191,6 +191,10 @@ class RawScreen(Dialog[None]):
                 self._from = 0
         self._tell()
 
+    def on_raw_text_moved(self) -> None:
+        """Tell the line."""
+        self._tell()
+
     def _look_after(self) -> None:
         if self._file is not None and self._file.changed:
             self._says = "The file is being changed: r opens it again"
@@ -211,7 +215,7 @@ class RawScreen(Dialog[None]):
         words = printable("  ·  ".join(parts))
         tells = self.query_one("#raw-tells", Static)
         if str(tells.content) != words:
-            tells.update(Content(words))
+            tells.update(Content(words), layout=False)
 
     # Keys
 

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
+from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -59,7 +60,10 @@ class RawText(ScrollView, can_focus=True):
         "The file as it is; the line that the evidence names is marked with ►. Long lines are not wrapped: Left and "
         "Right (h and l) move along them, 0 and $ go to their begin and end. g and G go to the first and last line."
     )
-    cursor: reactive[int] = reactive(0, init=False)
+    cursor: reactive[int] = reactive(0, init=False, repaint=False)
+
+    class Moved(Message):
+        """The cursor stands on another line."""
 
     def __init__(self, file: LineFile | None = None) -> None:
         super().__init__()
@@ -141,9 +145,10 @@ class RawText(ScrollView, can_focus=True):
         self.scroll_to(x=max(0, self._width_of(self.cursor) - self._room // 2), animate=False, force=True)
 
     def watch_cursor(self, before: int, now: int) -> None:
-        """Draw the two lines anew."""
+        """Draw the two lines anew, and tell."""
+        self.post_message(self.Moved())
         for line in (before, now):
-            self.refresh(Region(0, line - self.scroll_offset.y, self.size.width, 1))
+            self.refresh_line(line)
 
     async def on_click(self, event: object) -> None:
         """Put the cursor there."""
