@@ -11,12 +11,19 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from collectors.training_log import TrainingLog
-from collectors.training_records import Record, number
+from collectors.training_records import Record
 
 _SECONDS: Mapping[str, float] = {"seconds": 1.0, "ms": 1e-3, "us": 1e-6}
 _RATES = ("samples_per_second", "tokens_per_second", "steps_per_second")
 _OTHERS = ("step", "global_batch", "tflops")
 _SHORTEST_LITERAL = 3
+_NUMBER = re.compile(
+    r"\d{1,3}(?:,\d{3})+(?:\.\d*)?|(?P<comma>\d{1,3}(?:\.\d{3})+,\d+|\d+,\d+)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?",
+    re.ASCII,
+)
+"""Whole groups of three behind commas are thousands, as programs write them; another comma is the decimal one."""
+_SMALLEST, _LARGEST = 1e-12, 1e15
+"""What no clock and no counter of a training run leaves."""
 _ESCAPE = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|\d+|.)", re.DOTALL)
 _META = frozenset(".^$*+?{}[]\\|()")
 
@@ -31,6 +38,8 @@ def training_pattern(text: str) -> type[TrainingLog]:
         pattern = re.compile(text)
     except re.error as error:
         raise PatternError(f"the pattern is no regular expression: {error}") from None
+    except (OverflowError, RecursionError):
+        raise PatternError("the pattern repeats or nests more than can be searched for") from None
     if pattern.flags & (re.IGNORECASE | re.VERBOSE):
         raise PatternError("the pattern may set neither (?i) nor (?x): its lines are found by fixed text")
     names = set(pattern.groupindex)
@@ -41,6 +50,8 @@ def training_pattern(text: str) -> type[TrainingLog]:
         cost = ", ".join((*_SECONDS, *_RATES))
         raise PatternError(f"the pattern must name a group that holds a time or a rate, as in (?P<ms>...): {cost}")
     literal = longest_literal(text)
+    if not literal.isprintable():
+        raise PatternError("the pattern's fixed text must consist of characters that can be printed")
     if len(literal) < _SHORTEST_LITERAL:
         raise PatternError(
             f"the pattern must hold at least {_SHORTEST_LITERAL} characters of fixed text, by which its lines are found"
@@ -58,24 +69,34 @@ def _record(pattern: re.Pattern[str], line: str) -> Record | None:
     match = pattern.search(line)
     if match is None:
         return None
-    values: dict[str, float] = {}
-    for name, text in match.groupdict().items():
-        try:
-            values[name] = number(text) if text is not None else 0.0
-        except ValueError:
-            return None
+    values = {name: value for name, text in match.groupdict().items() if (value := _value(text)) is not None}
+    if any(text is not None and name not in values for name, text in match.groupdict().items()):
+        return None
     seconds = next((values[name] * scale for name, scale in _SECONDS.items() if values.get(name)), None)
     if seconds is None and values.get("steps_per_second"):
         seconds = 1 / values["steps_per_second"]
+    samples, tokens = values.get("samples_per_second") or None, values.get("tokens_per_second") or None
+    if seconds is None and samples is None and tokens is None:
+        return None
     return Record(
         "other",
         step=int(values["step"]) if "step" in values else None,
         seconds=seconds,
-        samples_per_second=values.get("samples_per_second") or None,
-        units_per_second=values.get("tokens_per_second") or None,
+        samples_per_second=samples,
+        units_per_second=tokens,
         tflops=values.get("tflops") or None,
         global_batch=int(values["global_batch"]) if values.get("global_batch") else None,
     )
+
+
+def _value(text: str | None) -> float | None:
+    """A number as programs and locales write it: `1234.5`, `1,234.5`, `1.234,5`, `3,5`, `2e-3`; None for all else."""
+    if text is None or (match := _NUMBER.fullmatch(text.strip())) is None:
+        return None
+    if match["comma"]:
+        text = text.replace(".", "").replace(",", ".")
+    value = float(text.replace(",", ""))
+    return value if value == 0 or _SMALLEST <= value <= _LARGEST else None
 
 
 def longest_literal(pattern: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors.base import Line
 from collectors.scan import read_inputs
 from collectors.training_pattern import PatternError, longest_literal, training_pattern
 from diagnose.facts.training import TrainingRun
@@ -54,6 +55,60 @@ def test_rates_are_understood_and_what_is_no_number_is_passed_over(
     assert (run.median_samples_per_second, run.median_step_seconds) == (samples, seconds)
 
 
+def run_of(text: str, lines: list[str]) -> TrainingRun | None:
+    reader = training_pattern(text)("train.log")
+    for number, line in enumerate(lines, start=1):
+        reader.feed(Line(number, line), None)
+    (found,) = reader.finish(len(lines), False).facts or [None]
+    assert found is None or isinstance(found, TrainingRun)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("written", "milliseconds"),
+    [
+        ("250", 250),
+        ("250.5", 250.5),
+        ("250,5", 250.5),
+        ("1,250.5", 1250.5),
+        ("1,250", 1250),
+        ("1.250,5", 1250.5),
+        ("2.5e2", 250),
+        (".5", 0.5),
+    ],
+)
+def test_numbers_are_read_as_programs_and_locales_write_them(written: str, milliseconds: float) -> None:
+    found = run_of(r"took (?P<ms>\S+) ms", [f"took {written} ms"])
+    assert found is not None
+    assert found.median_step_seconds == pytest.approx(milliseconds / 1000)
+
+
+@pytest.mark.parametrize("written", ["nan", "inf", "-5", "1e400", "1,2,3", "1.2.3", "0x10", "0", "1e-300", "9" * 400])
+@pytest.mark.parametrize("text", [r"took (?P<ms>\S+) ms", r"took (?P<steps_per_second>\S+) ms"])
+def test_what_no_step_can_take_makes_no_step(written: str, text: str) -> None:
+    assert run_of(text, [f"took {written} ms"]) is None
+
+
+def test_a_group_that_is_absent_is_not_zero() -> None:
+    found = run_of(r"step(?: (?P<step>\d+))? took (?P<ms>\d+) ms", ["step took 5 ms", "step took 5 ms"])
+    assert found is not None
+    assert (found.steps, found.first_step) == (2, None)
+
+
+@pytest.mark.parametrize("step", ["nan", "inf", "-3", "9" * 400])
+def test_a_step_without_a_number_is_none(step: str) -> None:
+    assert run_of(r"step (?P<step>\S+) took (?P<ms>\d+) ms", [f"step {step} took 5 ms"]) is None
+
+
+def test_lines_of_any_script_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("ステップ 1 時間 0,25\nステップ 2 時間 0,75\n", encoding="utf-8")
+    reader = training_pattern(r"ステップ (?P<step>\d+) 時間 (?P<seconds>\S+)")
+    (found,) = (fact for fact in read_inputs([str(path)], more_line_collectors=[reader]).facts)
+    assert isinstance(found, TrainingRun)
+    assert found.median_step_seconds == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize(
     ("text", "cure"),
     [
@@ -62,6 +117,10 @@ def test_rates_are_understood_and_what_is_no_number_is_passed_over(
         (r"step (?P<step>\d+)", "must name a group that holds a time or a rate"),
         (r"(?P<ms>\d+)ms|(?P<seconds>\d+)seconds", "fixed text"),
         (r"(?i)step took (?P<ms>\d+)", "(?i)"),
+        (r"step took (?P<ms>\d{99999999999})", "repeats or nests more"),
+        ("(" * 3000 + "step" + ")" * 3000 + r"(?P<ms>\d)", "repeats or nests more"),
+        ("\udcffabc (?P<ms>\\d)", "can be printed"),
+        ("abc\ndef (?P<ms>\\d)", "can be printed"),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_refused_with_the_cure(text: str, cure: str) -> None:
