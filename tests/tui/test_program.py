@@ -90,6 +90,7 @@ def test_the_program_runs_in_tmux_follows_a_resize_and_gives_the_terminal_back(t
     terminal.type("?")
     terminal.until("Keys that work here")
     terminal.type("Escape")
+    terminal.until("? Help")
     terminal.type("q")
     terminal.until("ended with 0")
     assert not terminal.alternate()
