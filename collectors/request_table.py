@@ -30,7 +30,7 @@ _DEPTH = 4
 _KEYS = 200
 _SEPARATORS = (",", ";", "\t", "|")
 _DECIMAL_COMMA = re.compile(r"\d{1,15},\d{1,9}")
-_OURS = '{"schema": "diagnose.'
+_OURS = re.compile(r'\{\s*"schema"\s*:\s*"diagnose\.')
 """What this program writes itself, such as the manifest of a recording, whose times are no requests'."""
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*(?=[-\d"tfn])')
 
@@ -62,7 +62,7 @@ class RequestTable(FileCollector):
         if head.startswith(b"PAR1"):
             return True
         text = head.decode("utf-8", "replace").lstrip("\ufeff").lstrip()
-        if text.startswith(_OURS):
+        if _OURS.match(text):
             return False
         if _is_json(text):
             return bool(request_columns(_keys(text), cls.hints))
