@@ -37,6 +37,10 @@ class Settings(BaseSettings):
     """Where sessions are saved."""
     report_folder: Path = Path()
     """Where reports are saved; relative to the folder that the program was started in."""
+    prometheus_bearer_token_file: Path | None = None
+    """File of the token that a Prometheus server asks for. Secrets stand in no session."""
+    prometheus_ca_file: Path | None = None
+    """File of the CA of that server's certificate."""
     keymap: dict[str, str] = Field(default_factory=dict)
     """Other keys for actions: id of the binding (help shows it) to keys, apart by commas."""
 
@@ -100,7 +104,7 @@ def _sentence(error: ValidationError) -> str:
 def settings_as_toml(settings: Settings) -> str:
     """The settings as the file would have them; TOML takes strings as JSON writes them."""
     values = settings.model_dump(mode="json")
-    plain = {name: value for name, value in values.items() if not isinstance(value, dict)}
+    plain = {name: value for name, value in values.items() if value is not None and not isinstance(value, dict)}
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in plain.items())
     for name, table in values.items():
         if isinstance(table, dict):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diagnose.settings import Settings
 from diagnose.tui.jobs.gathering import Gathering
 from diagnose.tui.jobs.told import Told
-from diagnose.tui.model.events import OriginKind
+from diagnose.tui.model.events import OriginKind, StepMarked, StepState
 from diagnose.tui.model.walk import Walk
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from diagnose.tui.jobs.machine_gathering import Recorded
 
 _SIMULATED_WATCH_SECONDS = 0.3
+_HOUR_SECONDS = 3600.0
+_SHORTEST_SECONDS = 120.0
+"""Fewer scrapes than in this time show nothing."""
 
 
 def gathering_of(
@@ -35,7 +39,7 @@ def gathering_of(
 
         return FileGathering(tell, [_from(origin.folder, path) for path in paths or origin.paths])
     if origin.kind is OriginKind.PROMETHEUS:
-        raise ValueError("a running Prometheus cannot be read yet; save its answers as files and name those")
+        return _prometheus(walk, settings, tell)
     from collectors.live.base import Window
     from collectors.live.record import Machine
     from diagnose.tui.jobs.machine_gathering import MachineGathering, Recorded
@@ -48,6 +52,33 @@ def gathering_of(
         return _simulated(walk) if simulated else Recorded(Machine())
 
     return MachineGathering(tell, find, folder, name, Window(seconds, min(1.0, seconds)), walk.symptoms)
+
+
+def _prometheus(walk: Walk, settings: Settings, tell: Callable[[Told], None]) -> Gathering:
+    """The last hour; once something was done, only the time since, so that the fault itself is not read again."""
+    from collectors.prometheus.access import Access
+    from diagnose.tui.jobs.prometheus_gathering import PrometheusGathering
+
+    assert walk.origin is not None
+    done = [event.at for event in walk.past if isinstance(event, StepMarked) and event.state is StepState.DONE]
+    since = (datetime.now(UTC) - done[-1]).total_seconds() if done else _HOUR_SECONDS
+    seconds = min(max(since, _SHORTEST_SECONDS), _HOUR_SECONDS)
+    access = Access(
+        walk.origin.address or "",
+        bearer_token_file=settings.prometheus_bearer_token_file,
+        ca_file=settings.prometheus_ca_file,
+    )
+    return PrometheusGathering(tell, access, seconds)
+
+
+def without_secrets(address: str) -> str:
+    """The address as it is saved: user and password stay out of sessions."""
+    from collectors.prometheus.access import Access
+
+    try:
+        return Access(address).shown_url
+    except ValueError:
+        return address.rpartition("@")[2]
 
 
 def _simulated(walk: Walk) -> Recorded:

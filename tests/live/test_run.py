@@ -144,6 +144,37 @@ def test_stopping_keeps_what_there_is(hanging: Machine, tmp_path: Path) -> None:
     assert eventually(lambda: processes_with(str(folder)) == [])
 
 
+def test_a_recorder_can_be_skipped_while_the_others_go_on(hanging: Machine, tmp_path: Path) -> None:
+    made = collection(hanging, tmp_path / "recording")
+    started = threading.Event()
+    made._told_of_start = lambda report: started.set() if report.name == "host" else None
+    thread = threading.Thread(target=made.run, args=(["host", "services"],))
+    thread.start()
+    assert started.wait(30)
+    assert eventually(lambda: by_name(made.record)["host"].files != [])
+    made.skip("host")
+    thread.join(30)
+
+    reports = by_name(made.record)
+    assert not thread.is_alive()
+    assert reports["host"].status is RecorderStatus.SKIPPED
+    assert reports["host"].detail == "Skipped before it was done"
+    assert reports["services"].status is RecorderStatus.DONE
+
+
+def test_a_recorder_that_runs_again_replaces_what_it_wrote_before(machine: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    first = collection(machine, folder)
+    first.run(["host", "services"])
+    before = (folder / "host/tree.txt").read_text(encoding="utf-8")
+    Collection(first.record, machine, Window(0.1, 0.1)).run(["host"])
+    after = (folder / "host/tree.txt").read_text(encoding="utf-8")
+
+    assert [report.name for report in first.record.recorders] == ["services", "host"]
+    assert [item["name"] for item in manifest(folder)["recorders"]] == ["services", "host"]
+    assert after.count("=== recorded tree") == before.count("=== recorded tree") == 1
+
+
 def test_a_window_of_years_can_be_stopped_too(hanging: Machine, tmp_path: Path) -> None:
     folder = tmp_path / "recording"
     running = collection(hanging, folder, seconds=4e9)

@@ -60,6 +60,10 @@ class CausesScreen(StepScreen):
         Binding("p", "picture", "Picture", id="causes.picture"),
     ]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: tuple[ReportCause | None, Report | None, Report | None] | None = None
+
     def middle(self) -> ComposeResult:
         """Causes and detail."""
         with Container(classes="split"):
@@ -177,7 +181,11 @@ class CausesScreen(StepScreen):
 
     def _show_detail(self) -> None:
         cause = self.under_cursor
-        self.query_one("#detail", Choices).show([] if cause is None else list(self._detail(cause)))
+        shown = (cause, self.walk.previous, self.walk.report)
+        # Rows of ten thousand pieces of evidence take a second to make; the report is never changed in place.
+        if self._shown is None or any(now is not before for now, before in zip(shown, self._shown, strict=True)):
+            self._shown = shown
+            self.query_one("#detail", Choices).show([] if cause is None else list(self._detail(cause)))
 
     def _detail(self, cause: ReportCause) -> Iterator[Row]:
         for at, move in enumerate(moves(self.walk.previous, self.walk.report)):

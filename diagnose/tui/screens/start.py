@@ -71,7 +71,9 @@ class StartScreen(StepScreen):
 
     def _begin_with_address(self, address: str | None) -> None:
         if address and address.strip():
-            self.program.begin(Origin(kind=OriginKind.PROMETHEUS, address=address.strip()))
+            from diagnose.tui.origins import without_secrets
+
+            self.program.begin(Origin(kind=OriginKind.PROMETHEUS, address=without_secrets(address.strip())))
 
     def _offer_scenarios(self) -> None:
         from diagnose.simulate.environment import scenario_names, scenario_title
