@@ -88,6 +88,7 @@ bench: setup ## print figures: accuracy on the cases at hand, speed of the engin
 	$(BIN)/python benchmarks/latency_speed.py
 	$(BIN)/python benchmarks/trace_breakdown.py
 	$(BIN)/python benchmarks/recording_overhead.py
+	$(BIN)/python benchmarks/tui_speed.py
 
 docs: setup ## write the reference pages, and the output that documents show
 	$(BIN)/python tools/reference_pages.py
