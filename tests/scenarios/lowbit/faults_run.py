@@ -9,6 +9,7 @@ from itertools import pairwise
 import ml_dtypes
 import numpy as np
 
+from tests.lowbit import checkpoints
 from tests.scenarios.lowbit import rounding
 from tests.scenarios.lowbit.faults_weights import Fault, chosen
 from tests.scenarios.lowbit.network import Array, Engine, Product, exact, forward, prompt
@@ -70,13 +71,18 @@ def overflow(runs: Runs, severity: int) -> None:
 def coarse_head(runs: Runs, severity: int) -> None:
     """The output projection in few bits, all else in INT8."""
     weight = runs.weights["lm_head.weight"].astype(np.float32)
-    runs.low_weights["lm_head.weight"] = rounding.integer(weight, None if severity == 2 else -1, (4, 3, 3)[severity])
+    coarse = rounding.integer(weight, None if severity == 2 else -1, (4, 3, 3)[severity])
+    runs.stored["lm_head.weight"] = coarse.astype(ml_dtypes.bfloat16)
 
 
 def coarse_last_layer(runs: Runs, severity: int) -> None:
-    """The last layer's feed-forward output in few bits, all else in INT8."""
-    name = f"model.layers.{runs.shape.layers - 1}.mlp.down_proj.weight"
-    runs.low_weights[name] = rounding.integer(runs.weights[name].astype(np.float32), -1, (4, 3, 2)[severity])
+    """The last layer's feed-forward output in INT4, all else in INT8: with groups, for each channel, in two layers."""
+    layers = range(runs.shape.layers - (2 if severity == 2 else 1), runs.shape.layers)
+    names = [f"model.layers.{layer}.mlp.down_proj.weight" for layer in layers]
+    for name in names:
+        del runs.stored[name], runs.stored[f"{name}_scale"]
+    group = 128 if severity == 0 else runs.shape.inner
+    runs.stored |= checkpoints.compressed_int4({name: runs.weights[name] for name in names}, group)
 
 
 def short_sums(runs: Runs, severity: int) -> None:

@@ -36,8 +36,6 @@ class Runs:
     low_ids: Array
     rounds: dict[str, rounding.Rounding] = field(default_factory=dict)
     """Rounding of inputs by projection, where it is not the scheme's."""
-    low_weights: dict[str, Array] = field(default_factory=dict)
-    """Weights of the low run that are not what the checkpoint holds."""
     changes: list[Change] = field(default_factory=list)
     reference_engine: Engine = field(default_factory=Engine)
     low_engine: Engine = field(default_factory=lambda: Engine(stream="bfloat16"))
@@ -106,7 +104,6 @@ def write(runs: Runs, folder: Path) -> None:
 def _low(runs: Runs) -> dict[str, Array]:
     names = list(runs.weights)
     weights = read_as_stored(runs.scheme, runs.stored, names) if runs.quantised else dict(runs.weights)
-    weights |= runs.low_weights
     multiply = (runs.product or exact)(weights)
     usual = rounding.OF_SCHEME.get(runs.scheme, rounding.unchanged)
 

@@ -127,10 +127,13 @@ SCHEMES: Mapping[str, tuple[Writer, Reader, dict[str, Any]]] = {
 
 def read_as_stored(scheme: str, stored: Stored, names: list[str]) -> dict[str, Array]:
     """The weights that an engine computes with."""
-    read = SCHEMES[scheme][1]
-    return {
-        name: read(stored, name.removesuffix(".weight")).astype(np.float32)
-        if checkpoints.is_projection(name)
-        else stored[name].astype(np.float32)
-        for name in names
-    }
+    found = {}
+    for name in names:
+        base = name.removesuffix(".weight")
+        if not checkpoints.is_projection(name):
+            found[name] = stored[name].astype(np.float32)
+            continue
+        # A checkpoint may mix schemes; integers of 4 bits beside those of 8 are told by their packing.
+        mixed = scheme == "int8" and f"{base}.weight_packed" in stored
+        found[name] = (_compressed_int4 if mixed else SCHEMES[scheme][1])(stored, base).astype(np.float32)
+    return found
