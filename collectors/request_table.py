@@ -87,7 +87,11 @@ class RequestTable(FileCollector):
 
 
 def _is_json(text: str) -> bool:
-    return text.startswith("{") or re.match(r"\[\s*\{", text) is not None
+    """Whether records begin here: one in each line, or a list of them. A document over several lines is no record."""
+    if text.startswith("{"):
+        first, end, _ = text.partition("\n")
+        return not end or first.rstrip().endswith("}")
+    return re.match(r"\[\s*\{", text) is not None
 
 
 def _dialect(text: str) -> _Dialect | None:

@@ -212,3 +212,9 @@ def test_traces_of_the_corpus(corpus: Path) -> None:
     assert (len(individual), int((individual.columns["succeeded"] == 0).sum())) == (150, 150 - int(
         individual.columns["succeeded"].sum()
     ))  # fmt: skip
+
+
+def test_a_document_over_several_lines_is_no_table_of_records() -> None:
+    document = b'{\n "latency_ms": 12,\n "timestamp": 1700000000\n}\n'
+    assert not RequestTable.recognises(document, "state.json")
+    assert RequestTable.recognises(document.replace(b"\n", b"") + b"\n", "requests.jsonl")
