@@ -87,6 +87,7 @@ bench: setup ## print figures: accuracy on the cases at hand, speed of the engin
 	$(BIN)/python benchmarks/scan_speed.py
 	$(BIN)/python benchmarks/latency_speed.py
 	$(BIN)/python benchmarks/trace_breakdown.py
+	$(BIN)/python benchmarks/checkpoint_speed.py
 	$(BIN)/python benchmarks/recording_overhead.py
 	$(BIN)/python benchmarks/tui_speed.py
 
