@@ -207,7 +207,7 @@ class Columns:
     def _number_of(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
 
-    def finish(self, subject: Subject, sources: tuple[Source, ...], label: str) -> Trace:
+    def finish(self, subject: Subject, sources: tuple[Source, ...], label: str, complete: bool) -> Trace:
         """The columns as they are used from here on."""
         origin, unit_seconds = (self.first if self.rows else 0.0), self._unit_seconds
         return Trace(
@@ -215,6 +215,7 @@ class Columns:
             sources=sources,
             label=label,
             python_stacks=self.python_stacks,
+            complete=complete,
             names=tuple(self._names),
             gpu=GpuWork(
                 _seconds(self._start, origin, unit_seconds),

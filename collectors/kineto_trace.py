@@ -14,7 +14,7 @@ from diagnose.facts import Source, Subject
 from diagnose.facts.trace import TraceProfile
 
 MOST_ROWS = 20_000_000
-"""Events of use that are kept: under 2 GB of memory, from traces of some 5 GB."""
+"""Events of use that are kept: some 2 GB of memory, from traces of some 5 GB."""
 
 _OF_PYTORCH = (
     b'"deviceProperties"',
@@ -69,6 +69,7 @@ class KinetoTrace(FileCollector):
         if not columns.rows:
             parsed.problems.append("the trace holds no operators or kernels of PyTorch's profiler")
             return parsed
+        complete = not (stopped or reader.cut)
         rank, world_size = _identity(reader.header, file.name)
         columns.python_stacks |= reader.header.get("with_stack") == 1
         label = f"rank {rank}" if rank is not None else PurePosixPath(file.name.rpartition("!")[2]).name
@@ -83,11 +84,11 @@ class KinetoTrace(FileCollector):
                 gpu_events=columns.gpu_events,
                 host_events=columns.host_events,
                 python_stacks=columns.python_stacks,
-                complete=not (stopped or reader.cut),
+                complete=complete,
                 world_size=world_size,
             )
         )
-        parsed.series.append(columns.finish(subject, sources, label))
+        parsed.series.append(columns.finish(subject, sources, label, complete))
         return parsed
 
 

@@ -35,6 +35,7 @@ def _features(traces: Sequence[Trace]) -> Iterator[Fact]:
             yield from collectives(device)
         if (loader := data_loader(trace, busiest)) is not None:
             yield loader
-        if busiest is not None:
+        # What is missing behind a cut would look like work that the rank does not have.
+        if busiest is not None and trace.complete:
             compared.append(busiest)
     yield from compare(compared)

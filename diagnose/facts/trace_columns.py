@@ -98,6 +98,8 @@ class Trace:
     """What reports call it: `rank 3`, or the file's name."""
     python_stacks: bool
     """Whether Python's call stacks were recorded."""
+    complete: bool
+    """Whether the file was read to its end."""
     names: tuple[str, ...]
     """Names of kernels with the grid they were launched with, of collectives, and of process groups."""
     gpu: GpuWork

@@ -102,3 +102,12 @@ def test_ranks_with_unequal_numbers_of_collectives_are_not_matched() -> None:
         return text(rows, distributedInfo={"rank": number})
 
     assert not [fact for fact in facts_of(rank(0, 3), rank(1, 4)) if isinstance(fact, TraceRanks)]
+
+
+def test_ranks_whose_traces_break_off_are_left_out_of_the_comparison() -> None:
+    contents = [document(JOB, course) for course in run(JOB)]
+    cut = [text[: len(text) * 3 // 4] if rank in (1, 6) else text for rank, text in enumerate(contents)]
+    found = only(TraceRanks, facts_of(*cut))
+    assert found.ranks == 6
+    assert found.trace is None
+    assert found.compute_balance_ratio == pytest.approx(1)
