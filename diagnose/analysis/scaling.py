@@ -111,24 +111,39 @@ def features_of_job(facts: Sequence[Fact]) -> list[Fact]:
 
 def features(facts: Sequence[Fact]) -> list[Fact]:
     """One scaling-curve for each curve with at least two numbers of GPUs."""
-    curves: dict[tuple[str | None, str | None, str, str], list[ScalingMeasurement]] = defaultdict(list)
+    return [_fact(curve, scaling) for curve, scaling in _analysed(facts)]
+
+
+def curves(facts: Sequence[Fact]) -> list[tuple[str, Scaling]]:
+    """Name and analysis of each curve with at least two numbers of GPUs."""
+    return [(curve[0].curve, scaling) for curve, scaling in _analysed(facts)]
+
+
+def _analysed(facts: Sequence[Fact]) -> list[tuple[Sequence[ScalingMeasurement], Scaling]]:
+    """The measurements of each curve, and what they tell."""
+    found: dict[tuple[str | None, str | None, str, str], list[ScalingMeasurement]] = defaultdict(list)
     for fact in facts:
         if isinstance(fact, ScalingMeasurement):
-            curves[fact.subject.host, fact.sources[0].path, fact.curve, fact.unit].append(fact)
-    if not curves:
+            found[fact.subject.host, fact.sources[0].path, fact.curve, fact.unit].append(fact)
+    if not found:
         return []
     boundaries = known_boundaries(facts)
     return [
-        _fact(curve, boundaries) for curve in curves.values() if len({measurement.gpus for measurement in curve}) > 1
+        (curve, _analysis(curve, boundaries))
+        for curve in found.values()
+        if len({measurement.gpus for measurement in curve}) > 1
     ]
 
 
-def _fact(curve: Sequence[ScalingMeasurement], boundaries: Sequence[Boundary]) -> ScalingCurve:
+def _analysis(curve: Sequence[ScalingMeasurement], boundaries: Sequence[Boundary]) -> Scaling:
     points: dict[int, list[float]] = defaultdict(list)
     for measurement in curve:
         points[measurement.gpus].append(measurement.throughput)
     modes = {measurement.mode for measurement in curve}
-    scaling = analyse(points, modes.pop() if len(modes) == 1 else None, boundaries)
+    return analyse(points, modes.pop() if len(modes) == 1 else None, boundaries)
+
+
+def _fact(curve: Sequence[ScalingMeasurement], scaling: Scaling) -> ScalingCurve:
     return curve_fact(
         scaling,
         name=curve[0].curve,
