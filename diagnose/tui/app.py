@@ -312,11 +312,7 @@ class DiagnoseApp(App[None]):
         """Pictures of what speaks for a cause."""
         from diagnose.tui.pictures import picture_dialog
 
-        dialog = picture_dialog(cause, self.conductor.walk, plain=self._plain.enabled, width=self.size.width)
-        if dialog is None:
-            self.notify("There is no picture for this cause")
-        else:
-            self.open(dialog)
+        self.open(picture_dialog(cause, self.conductor.walk, self.size.width))
 
     def open_source(self, places: Sequence[ReportSource]) -> None:
         """Open files where evidence stands."""

@@ -270,6 +270,7 @@ class Conductor:
                 inputs=tuple(reading.inputs),
                 parts=tuple(parts),
                 complete=complete,
+                pictures=tuple(reading.pictures),
             )
         )
         self.rank(self.purpose)

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from diagnose.sessions.errors import SessionError
-from diagnose.sessions.lines import SCHEMA, encoded
+from diagnose.sessions.lines import SCHEMA, Event, encoded
 from diagnose.sessions.store import EVENTS, SessionStore
 
 EVENT = {"type": "noted", "text": "schön"}
@@ -20,7 +20,7 @@ def store(tmp_path: Path) -> SessionStore:
     return SessionStore(tmp_path / "sessions")
 
 
-def written(store: SessionStore, *events: dict[str, object]) -> str:
+def written(store: SessionStore, *events: Event) -> str:
     session = store.create()
     for event in events:
         session.append(event)

@@ -9,6 +9,8 @@ from textual.pilot import Pilot
 
 from diagnose.tui.app import DiagnoseApp
 from diagnose.tui.model.events import Outcome, Place
+from diagnose.tui.screens.verify import VerifyScreen
+from diagnose.tui.widgets.choices import Choices
 from tests.simulate.scenarios import NEEDS_LIBRARY
 from tests.tui.driving import opened, screen_text, simulated, until, until_shown, with_recorders
 
@@ -19,8 +21,8 @@ async def choose_symptom(pilot: Pilot[None], title: str) -> None:
     """Move the cursor to a symptom and take it."""
     await until_shown(pilot, title)
     for _ in range(12):
-        rows = pilot.app.screen.query_one("#symptoms")
-        if title in rows.highlighted_option.prompt.plain:
+        option = pilot.app.screen.query_one("#symptoms", Choices).highlighted_option
+        if option is not None and title in str(option.prompt):
             break
         await pilot.press("j")
     await pilot.press("enter")
@@ -29,6 +31,7 @@ async def choose_symptom(pilot: Pilot[None], title: str) -> None:
 async def do_all_steps(app: DiagnoseApp, pilot: Pilot[None]) -> None:
     """Say of every step of the fix that it was done."""
     fix = app.conductor.walk.chosen_fix
+    assert fix is not None
     for _ in fix.steps:
         await pilot.press("d")
     await until_shown(pilot, "All steps are dealt with")
@@ -37,11 +40,11 @@ async def do_all_steps(app: DiagnoseApp, pilot: Pilot[None]) -> None:
 async def verify(app: DiagnoseApp, pilot: Pilot[None]) -> None:
     """From the fix to the verdict."""
     await pilot.press("enter")
-    await until(pilot, lambda: app.screen.place is Place.VERIFY)
+    await until(pilot, lambda: isinstance(app.screen, VerifyScreen))
     await until_shown(pilot, "How to see that it is gone")
     await pilot.press("enter")
     await until(pilot, lambda: app.conductor.walk.verdicts and not app.conductor.verifies)
-    while app.screen.asked is not None:
+    while isinstance(app.screen, VerifyScreen) and app.screen.asked is not None:
         # What a check printed before the fix counts until it is run again.
         await until_shown(pilot, "To be run again")
         check = app.screen.asked.id

@@ -51,9 +51,16 @@ class PrometheusGathering(Gathering):
             return
         reading = reading_of(readings, over=True)
         worst = next((item for item in reading.inputs if item.status != "parsed"), None)
-        ended = {"state": "parsed" if worst is None else worst.status, "detail": worst.detail if worst else None}
-        ended |= {"seconds": time.monotonic() - begin, "found": len(reading.facts)}
-        self._set(part.model_copy(update=ended))
+        self._set(
+            PartState(
+                name=name,
+                title=_TITLE,
+                state="parsed" if worst is None else worst.status,
+                seconds=time.monotonic() - begin,
+                found=len(reading.facts),
+                detail=None if worst is None else worst.detail,
+            )
+        )
         self._tell(Gathered(reading, self.parts, complete=worst is None))
 
     def _read(self, progress: Callable[[str], None]) -> Readings:

@@ -11,6 +11,7 @@ from diagnose.facts import Fact
 from diagnose.facts.collection import CollectorStatus
 from diagnose.report.build import input_reports
 from diagnose.sessions.facts import facts_to_json
+from diagnose.tui.jobs.measured_pictures import latency_pictures
 from diagnose.tui.jobs.told import Reading
 
 _RUNNING = "running"
@@ -25,4 +26,5 @@ def reading_of(readings: Readings, *, over: bool) -> Reading:
     facts: Sequence[Fact] = [*resolved.facts, *series_features(resolved.series, resolved.facts)]
     if not over:
         facts = [fact for fact in facts if not (isinstance(fact, CollectorStatus) and fact.status == _RUNNING)]
-    return Reading(facts_to_json(facts), input_reports(resolved.inputs))
+    pictures = latency_pictures(resolved.series) if over else ()
+    return Reading(facts_to_json(facts), input_reports(resolved.inputs), pictures)

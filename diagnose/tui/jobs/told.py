@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from diagnose.report.model import Report, ReportInput
-from diagnose.tui.model.events import PartState
+from diagnose.tui.model.events import PartState, Picture
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Reading:
 
     facts: Sequence[dict[str, Any]] = field(default=(), repr=False)
     inputs: Sequence[ReportInput] = field(default=(), repr=False)
+    pictures: Sequence[Picture] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

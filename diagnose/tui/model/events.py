@@ -65,6 +65,14 @@ class Origin(_Part):
     address: str | None = Field(default=None, description="Address of the Prometheus server")
 
 
+class Picture(_Part):
+    """A picture made of characters, drawn when its data were read: they are too many to be saved."""
+
+    sort: Literal["latency", "scaling", "topology", "gpus"]
+    title: str
+    rows: tuple[str, ...]
+
+
 class PartState(_Part):
     """One part of a collection: a recorder of a machine, or a file."""
 
@@ -105,6 +113,7 @@ class Collected(_Event):
     inputs: tuple[ReportInput, ...]
     parts: tuple[PartState, ...]
     complete: bool = Field(description="False where it was cut short")
+    pictures: tuple[Picture, ...] = Field(default=(), description="Of measurements, which are not saved")
 
 
 class Ranked(_Event):

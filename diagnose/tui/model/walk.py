@@ -18,6 +18,7 @@ from diagnose.tui.model.events import (
     Noted,
     Origin,
     PartState,
+    Picture,
     Place,
     Ranked,
     Saved,
@@ -39,6 +40,7 @@ class Run(BaseModel):
     inputs: tuple[ReportInput, ...]
     parts: tuple[PartState, ...]
     complete: bool
+    pictures: tuple[Picture, ...] = ()
 
 
 class Walk(BaseModel):
@@ -158,7 +160,10 @@ def apply(walk: Walk, event: Event) -> Walk:
 def _without_facts(event: Collected | Answered | Ranked) -> Event | None:
     if isinstance(event, Ranked):
         return None
-    return event.model_copy(update={"facts": (), "inputs": ()})
+    empty: dict[str, object] = {"facts": (), "inputs": ()}
+    if isinstance(event, Collected):
+        empty["pictures"] = ()
+    return event.model_copy(update=empty)
 
 
 @singledispatch
@@ -178,7 +183,14 @@ def _(event: SymptomsChosen, walk: Walk) -> Walk:
 
 @_changed.register
 def _(event: Collected, walk: Walk) -> Walk:
-    run = Run(number=event.run, facts=event.facts, inputs=event.inputs, parts=event.parts, complete=event.complete)
+    run = Run(
+        number=event.run,
+        facts=event.facts,
+        inputs=event.inputs,
+        parts=event.parts,
+        complete=event.complete,
+        pictures=event.pictures,
+    )
     if event.purpose == "verify":
         return walk.model_copy(update={"after": run, "runs": event.run, "answers_after": ()})
     # What was answered about the machine as it was says nothing of the machine as it is read now.
