@@ -13,20 +13,36 @@ from collections.abc import Sequence
 import numpy as np
 
 from diagnose.facts import Fact
-from diagnose.facts.nccl import MessageSizes, NcclCalls, NcclTest
+from diagnose.facts.nccl import MessageSizes, NcclCalls, NcclCommunicator, NcclTest
 
 SMALL_BYTES = 1 << 20
 """Up to here a collective over nodes is bound by latency on every network of the tables."""
+_USUAL_RANKS_OF_HOST = 8
+"""judgement: GPUs of the usual large servers; communicators of no more ranks may lie within one of them."""
+_COUNTED_BY_RANK = ("all_gather", "reduce_scatter", "alltoall")
+"""NCCL counts one rank's part (nccl.h: sendcount, recvcount), and nccl-tests all parts (doc/PERFORMANCE.md)."""
 
 
 def features(facts: Sequence[Fact]) -> list[Fact]:
-    """One fact for each operation that a log lists calls of."""
+    """One fact for each operation that a log lists calls of which may cross hosts."""
     sweeps = [fact for fact in facts if isinstance(fact, NcclTest) and fact.sizes_bytes and _between_hosts(fact)]
+    told = [fact.ranks_on_host for fact in facts if isinstance(fact, NcclCommunicator) and fact.ranks_on_host]
+    ranks_of_host = max(told, default=_USUAL_RANKS_OF_HOST)
     by_operation: dict[str, list[NcclCalls]] = defaultdict(list)
     for fact in facts:
-        if isinstance(fact, NcclCalls) and fact.total_bytes > 0:
+        if isinstance(fact, NcclCalls) and fact.total_bytes > 0 and _may_cross_hosts(fact, ranks_of_host):
             by_operation[fact.operation].append(fact)
     return [_sizes(operation, calls, _sweep_of(operation, sweeps)) for operation, calls in by_operation.items()]
+
+
+def _may_cross_hosts(calls: NcclCalls, ranks_of_host: int) -> bool:
+    """Whether the calls are of a communicator too large for one host, and their size is known.
+
+    Tensor parallelism exchanges small messages within a host all the time, and rightly.
+    """
+    if calls.ranks is None:
+        return calls.operation not in _COUNTED_BY_RANK
+    return calls.ranks > ranks_of_host
 
 
 def _between_hosts(test: NcclTest) -> bool:
@@ -45,7 +61,9 @@ def _sweep_of(operation: str, sweeps: Sequence[NcclTest]) -> NcclTest | None:
 def _sizes(operation: str, calls: Sequence[NcclCalls], sweep: NcclTest | None) -> MessageSizes:
     counts: Counter[int] = Counter()
     for fact in calls:
-        counts.update(dict(zip(fact.sizes_bytes, fact.calls_by_size, strict=True)))
+        parts = (fact.ranks or 1) if fact.operation in _COUNTED_BY_RANK else 1
+        for size, count in zip(fact.sizes_bytes, fact.calls_by_size, strict=True):
+            counts[size * parts] += count
     counts.pop(0, None)
     sizes = np.array(sorted(counts), dtype=np.float64)
     number = np.array([counts[int(size)] for size in sizes], dtype=np.float64)

@@ -95,7 +95,10 @@ class NcclCalls(Fact):
 
 
 class MessageSizes(Fact):
-    """Sizes of the calls of one operation over all hosts, and what they cost on the measured network. A feature."""
+    """Sizes of one operation's calls that may cross hosts, and what they cost on the measured network. A feature.
+
+    Sizes are those of nccl-tests: an all-gather's holds the parts of all ranks.
+    """
 
     kind: ClassVar[str] = "message-sizes"
     few_per_host: ClassVar[bool] = True
