@@ -11,8 +11,8 @@ from diagnose.facts.gpu import GpuLoad, GpuMemory, GpuPower, GpuTemperature
 from diagnose.report.latency_plot import marks_for
 
 _HEADINGS = ("busy", "memory", "temperature", "power")
-_LABEL = 7
-_VALUE = 8
+_LABEL = 4
+_VALUE = 6
 _NARROWEST, _WIDEST = 4, 20
 _UNKNOWN = "not told"
 
@@ -53,7 +53,7 @@ def _gauges(told: Mapping[str, float]) -> Iterator[Gauge | None]:
 
 
 def gpu_table(gauges: Mapping[int, tuple[Gauge | None, ...]], width: int, encoding: str | None) -> list[str]:
-    """Lines of the table, none wider than `width` (but never narrower than 63); bars are shares of limits."""
+    """Lines of the table, none wider than `width` (but never narrower than 52); bars are shares of limits."""
     bars = marks_for(encoding).bars
     length = min(_WIDEST, max(_NARROWEST, (width - _LABEL) // len(_HEADINGS) - _VALUE - 2))
     column = length + _VALUE + 2

@@ -25,7 +25,7 @@ FACTS: list[Fact] = [
 
 
 def test_bars_are_shares_of_limits_from_the_last_reading() -> None:
-    rows = gpu_table(gpu_gauges(FACTS), 87, "utf-8")
+    rows = gpu_table(gpu_gauges(FACTS), 76, "utf-8")
     assert rows[0].split() == ["GPU", "busy", "memory", "temperature", "power"]
     assert rows[1].split() == [
         "0", "██████████", "100%", "█████.....", "40.0G", "█████.....", "45", "C", "██████████", "700", "W",
@@ -33,7 +33,7 @@ def test_bars_are_shares_of_limits_from_the_last_reading() -> None:
 
 
 def test_what_is_not_told_is_no_zero_and_without_a_limit_there_is_no_bar() -> None:
-    row = gpu_table(gpu_gauges(FACTS), 87, "utf-8")[2]
+    row = gpu_table(gpu_gauges(FACTS), 76, "utf-8")[2]
     assert row.split() == ["1", "not", "told", "not", "told", "70", "C", "not", "told"]
 
 
@@ -42,6 +42,6 @@ def test_a_gpu_of_which_nothing_is_told_is_left_out() -> None:
 
 
 def test_no_line_is_wider_than_asked_and_ascii_is_kept() -> None:
-    for width in (63, 66, 80, 200):
+    for width in (52, 66, 80, 200):
         rows = gpu_table(gpu_gauges(FACTS), width, "ascii")
         assert all(len(row) <= width and row.isascii() for row in rows)
