@@ -8,16 +8,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from statistics import median
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.accuracy import calibration_table  # noqa: E402
 from benchmarks.accuracy_page import write_section  # noqa: E402
+from benchmarks.outcome_tables import healthy_lines, pair_lines, single_table  # noqa: E402
 from diagnose.engine.session import SessionRunner  # noqa: E402
 from diagnose.knowledge.loader import load_knowledge  # noqa: E402
 from tests.scenarios.evaluate import Outcome, evaluate  # noqa: E402
@@ -35,50 +34,6 @@ between some GPUs only, no peer access) may stand before it. `accused` counts sc
 warning or above reaches 50% though it was not injected, is not how the machine is built and does not follow from what
 was injected (`tests/scenarios/truths.py` has the list, with reasons). A pair takes two causes that one machine or job
 can have at once. In the table of calibration what holds beside the injected causes counts as true."""
-
-
-def single_table(outcomes: Iterable[Outcome]) -> str:
-    """One line for each cause, then the sums."""
-    by_cause: dict[str, list[Outcome]] = defaultdict(list)
-    for item in outcomes:
-        by_cause[item.scenario.causes[0]].append(item)
-    lines = [f"{'cause':<34} {'n':>3} {'first':>6} {'in 3':>5} {'median p':>9} {'accused':>8}"]
-    sums = [0, 0, 0, 0]
-    for cause, items in by_cause.items():
-        places = [item.place(cause) for item in items]
-        row = [len(items), places.count(1), sum(place is not None and place <= 3 for place in places)]
-        accused = sum(bool(item.accused) for item in items)
-        middle = median(item.probability(cause) for item in items)
-        lines.append(f"{cause:<34} {row[0]:>3} {row[1]:>6} {row[2]:>5} {middle:>9.2f} {accused:>8}")
-        sums = [total + part for total, part in zip(sums, [*row, accused], strict=True)]
-    lines.append(f"{'all':<34} {sums[0]:>3} {sums[1]:>6} {sums[2]:>5} {'':>9} {sums[3]:>8}")
-    return "\n".join(lines)
-
-
-def pair_lines(outcomes: Sequence[Outcome]) -> str:
-    """How many pairs are found whole, in part, and not at all."""
-    whole = [item.worst_place for item in outcomes]
-    one = [min((item.place(cause) or 99) for cause in item.scenario.causes) for item in outcomes]
-    return "\n".join(
-        [
-            f"pairs of causes:                 {len(outcomes)}",
-            f"both within the first three:     {sum(place is not None and place <= 3 for place in whole)}",
-            f"both within the first four:      {sum(place is not None and place <= 4 for place in whole)}",
-            f"one of them first:               {one.count(1)}",
-            f"something else accused:          {sum(bool(item.accused) for item in outcomes)}",
-        ]
-    )
-
-
-def healthy_lines(outcomes: Sequence[Outcome]) -> str:
-    """How many sound machines are left in peace."""
-    return "\n".join(
-        [
-            f"healthy machines and jobs:       {len(outcomes)}",
-            f"accused:                         {sum(bool(item.accused) for item in outcomes)}",
-            f"with an empty list:              {sum(not item.ranked for item in outcomes)}",
-        ]
-    )
 
 
 def misses(outcomes: Iterable[Outcome]) -> str:

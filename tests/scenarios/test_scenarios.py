@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.scenarios import healthy_lines, misses, pair_lines, single_table
+from benchmarks.outcome_tables import healthy_lines, pair_lines, single_table
+from benchmarks.scenarios import misses
 from collectors.inputs import Status
 from diagnose.engine.session import SessionRunner
 from diagnose.knowledge.loader import load_knowledge

@@ -15,9 +15,16 @@ from diagnose.facts.metrics import METRICS, Driver
 from diagnose.facts.series import Series
 
 CONSEQUENCES = frozenset(
-    {Driver.CONCURRENCY, Driver.QUEUE_LENGTH, Driver.BATCH_SIZE, Driver.KV_CACHE_USE, Driver.PREEMPTIONS}
+    {
+        *(Driver.CONCURRENCY, Driver.QUEUE_LENGTH, Driver.BATCH_SIZE, Driver.KV_CACHE_USE, Driver.PREEMPTIONS),
+        *(Driver.GPU_COMPUTE, Driver.POWER, Driver.TEMPERATURE),
+    }
 )
-"""They rise when requests take longer, whatever the reason: nothing outside the server is explained away by them."""
+"""They rise when requests take longer, whatever the reason: nothing outside the server is explained away by them.
+
+The share of time with kernels counts the server's own, which fill more of it when they are held up. Power and heat
+follow from work, and act on latency through clocks alone, which are drivers of their own.
+"""
 FROM_OUTSIDE = frozenset({Driver.ARRIVAL_RATE, Driver.PREFILL_TOKENS})
 """What clients send is no consequence of what the machine does: it explains whatever it cannot be told apart from."""
 _SMOOTHED = (4, 16)

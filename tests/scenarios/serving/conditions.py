@@ -127,6 +127,8 @@ def _train(made: Conditions, world: World, job: Training, rng: np.random.Generat
     made.training_power = np.clip(computes + 0.5 * exchanges, 0, 1)
     if job.place == "other-node":
         made.network_delay += job.uplink_seconds * exchanges * np.clip(rng.normal(1, 0.3, count), 0.1, 2)
+        # Switches drop what their full buffers cannot hold.
+        made.loss += 0.03 * exchanges
         return
     made.cores_wanted += job.cores * np.clip(computes + exchanges, 0, 1)
     made.writes += job.writes * saves

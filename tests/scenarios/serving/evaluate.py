@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +15,7 @@ from diagnose.knowledge.schema import Severity
 from diagnose.ranking.diagnosis import diagnose
 from diagnose.ranking.model import ESTABLISHED
 from tests.scenarios.serving.scenario import ServingScenario
-
-FOLLOWS: Mapping[str, Mapping[str, str]] = {}
-"""Cause to what is true beside it, with the reason."""
-
+from tests.scenarios.serving.truths import acknowledged
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -29,6 +25,8 @@ class Outcome:
     ranked: tuple[tuple[str, float, Severity], ...]
     """Cause, probability and severity, most probable first."""
     inputs: tuple[InputReport, ...]
+    beside: tuple[str, ...]
+    """What is true beside the injected causes."""
 
     def place(self, cause: str) -> int | None:
         """Rank of a cause, from 1."""
@@ -39,10 +37,15 @@ class Outcome:
         return next((probability for name, probability, _ in self.ranked if name == cause), 0.0)
 
     @property
+    def worst_place(self) -> int | None:
+        """Rank of the last of the injected causes; None where one is absent."""
+        places = [self.place(cause) for cause in self.scenario.causes]
+        return None if None in places else max((place for place in places if place is not None), default=None)
+
+    @property
     def true(self) -> frozenset[str]:
         """Injected causes, and what follows from them."""
-        causes = self.scenario.causes
-        return frozenset({*causes, *(follows for cause in causes for follows in FOLLOWS.get(cause, {}))})
+        return frozenset({*self.scenario.causes, *self.beside})
 
     @property
     def accused(self) -> tuple[str, ...]:
@@ -65,11 +68,14 @@ class Outcome:
 def evaluate(runner: SessionRunner, scenario: ServingScenario) -> Outcome:
     """Simulate, write the files, read and diagnose them."""
     with tempfile.TemporaryDirectory(prefix="serving-") as folder:
-        scenario.write(Path(folder))
+        run = scenario.run()
+        for name, text in scenario.files(run).items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
         readings = resolve_readings(read_inputs([folder]))
     diagnosis = diagnose(runner, readings.facts, ["inference-jitter"], readings.series)
     return Outcome(
         scenario,
         tuple((item.cause_id, item.probability, item.known.cause.severity) for item in diagnosis.causes),
         tuple(readings.inputs),
+        tuple(acknowledged(run, scenario.causes)),
     )

@@ -60,8 +60,10 @@ def _path(world: World, rng: Random) -> None:
 @_fault("training-shares-memory-bandwidth", "training", "gpu")
 def _bandwidth(world: World, rng: Random) -> None:
     job = _job(world, rng, "same-gpu")
-    job.bandwidth, job.compute = rng.uniform(0.45, 0.7), 0.05
+    job.bandwidth, job.compute = rng.uniform(0.45, 0.65), 0.02
+    world.load.use = min(world.load.use, 0.4)
     world.brings |= {"pmon", "dmon"}
+    world.brings.discard("recorded")
 
 
 @_fault("training-shares-gpu-compute", "training", "gpu")
@@ -71,6 +73,7 @@ def _compute(world: World, rng: Random) -> None:
     world.brings |= {"pmon"}
     # Of a GPU that is never idle a share of time with kernels tells nothing: one with pauses shows who runs.
     world.load.use = min(world.load.use, 0.3)
+    world.brings.discard("recorded")
 
 
 @_fault("training-shares-pcie", "training", "pcie")
@@ -78,6 +81,7 @@ def _pcie(world: World, rng: Random) -> None:
     job = _job(world, rng, "same-node")
     job.pcie = rng.uniform(0.8, 0.92)
     world.brings |= {"pmon", "dmon", "topology"}
+    world.brings.discard("recorded")
 
 
 @_fault("training-intrudes-inference-pool", "training", "cores")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from tests.scenarios.serving.print_client import stamp
@@ -46,6 +47,13 @@ def sar(run: Run) -> str:
         lines += ["", f"{stamp(run, 0, '%H:%M:%S')} {titles}"]
         lines += [f"{stamp(run, at + 1, '%H:%M:%S')} {row(at)}" for at in range(int(world.seconds))]
     return "\n".join(lines) + "\n"
+
+
+def manifest(run: Run) -> str:
+    """The recording's manifest, which names the host."""
+    names = ("host", "network", "processes", "nvml-gpu-0")
+    recorders = [{"name": name, "status": "done", "seconds": run.world.seconds, "detail": None} for name in names]
+    return json.dumps({"schema": "diagnose.bundle/1", "host": run.world.host.name, "recorders": recorders}, indent=1)
 
 
 def recorded_host(run: Run) -> str:

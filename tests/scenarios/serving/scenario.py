@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from tests.scenarios.serving import print_client, print_cluster, print_gpu, print_host, print_server
+from tests.scenarios.serving.bystanders import BYSTANDERS
 from tests.scenarios.serving.faults import FAULTS
 from tests.scenarios.serving.run import Run, simulate
 from tests.scenarios.serving.world import World, draw_world
@@ -20,17 +20,18 @@ class ServingScenario:
 
     causes: tuple[str, ...]
     world: World
+    bystander: str | None = None
 
     def run(self) -> Run:
         """The simulated run; the same each time."""
         return simulate(self.world)
 
-    def files(self) -> dict[str, str]:
+    def files(self, run: Run) -> dict[str, str]:
         """Texts by file name."""
-        run = self.run()
         world, brings = run.world, run.world.brings
         found = {"requests.csv": print_client.requests(run), "server.log": print_server.server_log(run)}
         if "recorded" in brings:
+            found["manifest.json"] = print_host.manifest(run)
             found["host.txt"] = print_host.recorded_host(run)
             found["network.txt"] = print_host.recorded_network(run)
             found["processes.txt"] = print_host.recorded_processes(run)
@@ -38,10 +39,9 @@ class ServingScenario:
                 found[f"nvml-{row.index}.jsonl"] = print_gpu.recorded_nvml(run, row)
         else:
             found["sar.txt"] = print_host.sar(run)
+            found["gpu.csv"] = print_gpu.query_loop(run)
             if "dmon" in brings:
                 found["dmon.txt"] = print_gpu.dmon(run)
-        if "recorded" not in brings or "dmon" not in brings:
-            found["gpu.csv"] = print_gpu.query_loop(run)
         for name, file, write in (
             ("metrics", "metrics.txt", print_server.metrics),
             ("pmon", "pmon.txt", print_gpu.pmon),
@@ -57,19 +57,16 @@ class ServingScenario:
             found["pods.json"] = print_cluster.pods(run)
         return found
 
-    def write(self, folder: Path) -> None:
-        """Write all files into a folder."""
-        for name, text in self.files().items():
-            (folder / name).write_text(text, encoding="utf-8")
 
-
-def scenario(causes: Sequence[str], seed: int) -> ServingScenario:
+def scenario(causes: Sequence[str], seed: int, bystander: str | None = None) -> ServingScenario:
     """A world with these causes; without any, one in which nothing is wrong."""
-    rng = Random(zlib.crc32(f"serving/{seed}/{'+'.join(causes)}".encode()))
+    rng = Random(zlib.crc32(f"serving/{seed}/{'+'.join(causes)}/{bystander or ''}".encode()))
     world = draw_world(rng.getrandbits(32), rng)
+    if bystander is not None:
+        BYSTANDERS[bystander](world, rng)
     for name in causes:
         FAULTS[name].inject(world, rng)
     if "recorded" in world.brings:
         # Recordings tell UTC, and who makes one notes requests in it too.
         world.host.zone = "utc"
-    return ServingScenario(tuple(causes), world)
+    return ServingScenario(tuple(causes), world, bystander)

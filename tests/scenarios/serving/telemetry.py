@@ -167,6 +167,7 @@ def _gpus(world: World, made: Conditions, served: Served, rng: np.random.Generat
     prompts = np.array([row.prompt_tokens for row in rows], dtype=np.float64)
     pcie = by_second(made.pcie_taken, count)
     found = []
+    # Kernels that stream reach more of the peak than decoding does: `bandwidth` counts in full, the server's own less.
     for index in range(gpu.group):
         noise = rng.normal(0, 1, (4, count))
         slowest = index == gpu.group - 1
@@ -177,7 +178,7 @@ def _gpus(world: World, made: Conditions, served: Served, rng: np.random.Generat
         slow = 0.62 if world.server.straggler and slowest else 1.0
         found.append(
             GpuRows(
-                index, np.clip(busy + taken * (1 - busy), 0, 1), np.clip(0.75 * moved + bandwidth * (1 - 0.5 * moved), 0, 1),
+                index, np.clip(busy + taken * (1 - busy), 0, 1), np.clip(0.75 * moved + 1.1 * bandwidth, 0, 1),
                 np.maximum(gpu.power_idle, watts + 3 * noise[0]), served.celsius[:count] + index + 0.4 * noise[1],
                 np.round(gpu.clock_max * np.minimum(1.0, clock * slow) / 15) * 15, gpu.memory_clock,
                 0.9 * gpu.memory_bytes,
