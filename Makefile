@@ -66,6 +66,7 @@ rules: setup ## check the rule files, run their examples, and see that documents
 	$(BIN)/diagnose rules test
 	$(BIN)/python tools/reference_pages.py --check
 	$(BIN)/python tools/readme_output.py --check
+	$(BIN)/python tools/screenshots.py --check
 
 unit: setup ## the tests
 	$(BIN)/pytest -n auto
@@ -91,9 +92,10 @@ bench: setup ## print figures: accuracy on the cases at hand, speed of the engin
 	$(BIN)/python benchmarks/recording_overhead.py
 	$(BIN)/python benchmarks/tui_speed.py
 
-docs: setup ## write the reference pages, and the output that documents show
+docs: setup ## write the reference pages, and the output and pictures that documents show
 	$(BIN)/python tools/reference_pages.py
 	$(BIN)/python tools/readme_output.py
+	$(BIN)/python tools/screenshots.py
 
 $(LOCKER): $(DEPENDENCIES) requirements/lock.txt
 	@$(PIP_INSTALL) --require-hashes -r requirements/lock.txt
