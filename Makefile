@@ -83,6 +83,7 @@ $(EXTRAS_VENV)/.extras: requirements/extras.txt
 
 bench: setup ## print figures: accuracy on the cases at hand, speed of the engine and of reading
 	$(BIN)/python benchmarks/cases.py
+	$(BIN)/python benchmarks/lowbit_accuracy.py
 	$(BIN)/python benchmarks/scenarios.py
 	$(BIN)/python benchmarks/engine_speed.py
 	$(BIN)/python benchmarks/scan_speed.py

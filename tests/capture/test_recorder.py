@@ -10,7 +10,7 @@ from diagnose.capture import CaptureError, Limits, Recorder
 from diagnose.capture.manifest import read_manifest
 from diagnose.lowbit.readers.open import open_tensors
 
-torch = pytest.importorskip("torch", reason="needs the extra `capture`: make extras")
+torch: Any = pytest.importorskip("torch", reason="needs the extra `capture`: make extras")
 pytestmark = pytest.mark.extras
 
 
@@ -18,7 +18,7 @@ def transformer(seed: int = 0) -> Any:
     """Two layers of attention and feed-forward with random weights, as PyTorch's own modules make them."""
     torch.manual_seed(seed)
 
-    class Block(torch.nn.Module):
+    class Block(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
         def __init__(self, width: int) -> None:
             super().__init__()
             self.input_layernorm = torch.nn.LayerNorm(width)
@@ -35,7 +35,7 @@ def transformer(seed: int = 0) -> Any:
             x = x + self.o_proj(mixed)
             return x + self.down_proj(torch.nn.functional.silu(self.up_proj(x)))
 
-    class Model(torch.nn.Module):
+    class Model(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
         def __init__(self) -> None:
             super().__init__()
             self.embed_tokens = torch.nn.Embedding(100, 32)

@@ -46,7 +46,9 @@ def test_finite_values_leave_out_nan_and_infinity(
     positive = magnitudes(mantissa_bits, bias, largest)
     count = 2 * (len(positive) - 1) + zeros
     spread = (2 * sum(value * value for value in positive) / count) ** 0.5
-    assert finite_values(name) == (count, pytest.approx(spread, rel=1e-6))
+    found_count, found_spread = finite_values(name)
+    assert found_count == count
+    assert found_spread == pytest.approx(spread, rel=1e-6)
 
 
 def test_scale_is_set_beside_what_its_format_gives() -> None:

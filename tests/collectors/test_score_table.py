@@ -23,10 +23,9 @@ def test_passed_of_total_is_a_share_with_its_error() -> None:
 
 
 def test_percent_is_a_share_and_rows_without_a_format_are_left_out() -> None:
-    assert [(fact.task, fact.value, fact.precision) for fact in results(SCORES)] == [
-        ("mmlu", pytest.approx(0.615), "fp8"),
-        ("mmlu", pytest.approx(0.62), "bf16"),
-    ]
+    found = results(SCORES)
+    assert [(fact.task, fact.precision) for fact in found] == [("mmlu", "fp8"), ("mmlu", "bf16")]
+    assert [fact.value for fact in found] == pytest.approx([0.615, 0.62])
 
 
 def test_phases_of_one_run() -> None:

@@ -31,6 +31,8 @@ class Shape:
 
 
 SHAPES = (Shape(4, 256, 4, 512), Shape(6, 128, 2, 384), Shape(8, 128, 4, 256))
+SMALL = Shape(2, 128, 2, 256)
+"""For tests, which must be quick."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def weights_of(shape: Shape, seed: int, outlier: float = 5.0) -> dict[str, Array
 
     def matrix(high: int, wide: int) -> Array:
         sizes = np.exp(rng.normal(0, 0.3, (high, 1)))
-        return (rng.standard_normal((high, wide)) * sizes / wide**0.5).astype(ml_dtypes.bfloat16)
+        values: Array = rng.standard_normal((high, wide)) * sizes / wide**0.5
+        return values.astype(ml_dtypes.bfloat16)
 
     def norm() -> Array:
         found = np.exp(rng.normal(0, 0.15, shape.width))

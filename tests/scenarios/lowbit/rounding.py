@@ -41,7 +41,8 @@ def mxfp8(values: Array) -> Array:
     parts = _blocks(values, 32)
     exponent = np.floor(np.log2(np.maximum(np.abs(parts).max(axis=-1, keepdims=True), 1e-30))) - 8
     scaled = np.clip(parts / np.exp2(exponent), -448, 448).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
-    return (scaled * np.exp2(exponent)).reshape(values.shape)
+    found: Array = (scaled * np.exp2(exponent)).reshape(values.shape)
+    return found
 
 
 def nvfp4(values: Array) -> Array:
@@ -50,7 +51,8 @@ def nvfp4(values: Array) -> Array:
     overall = max(np.abs(values).max() / (448 * 6), 1e-30)
     scale = (np.abs(parts).max(axis=-1, keepdims=True) / 6 / overall).astype(ml_dtypes.float8_e4m3fn)
     spread = np.maximum(scale.astype(np.float32) * overall, 1e-30)
-    return ((parts / spread).astype(ml_dtypes.float4_e2m1fn).astype(np.float32) * spread).reshape(values.shape)
+    found: Array = (parts / spread).astype(ml_dtypes.float4_e2m1fn).astype(np.float32) * spread
+    return found.reshape(values.shape)
 
 
 def unchanged(values: Array) -> Array:

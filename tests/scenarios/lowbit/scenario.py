@@ -19,7 +19,7 @@ from diagnose.ranking.model import ESTABLISHED
 from tests.scenarios.lowbit.faults_run import RUN_FAULTS, calibrated
 from tests.scenarios.lowbit.faults_text import TEXT_FAULTS, innocent_files
 from tests.scenarios.lowbit.faults_weights import WEIGHT_FAULTS
-from tests.scenarios.lowbit.network import SHAPES
+from tests.scenarios.lowbit.network import SHAPES, SMALL
 from tests.scenarios.lowbit.run import Runs, clean_runs, write
 from tests.scenarios.lowbit.storage import SCHEMES
 
@@ -77,7 +77,7 @@ class LowBitOutcome:
     def as_case(self) -> CaseResult:
         """For the tables that labelled cases have too."""
         accepted = frozenset({self.scenario.cause or NOISE})
-        return CaseResult(self.scenario.name, accepted, self.scenario.cause is None, self.ranked, None, ())
+        return CaseResult(self.scenario.name, accepted, self.scenario.cause is None, self.ranked, ())
 
 
 def faulty(seeds: int = 1) -> Iterator[LowBitScenario]:
@@ -100,7 +100,7 @@ def clean(count: int = 50) -> Iterator[LowBitScenario]:
 def runs_of(scenario: LowBitScenario) -> Runs:
     """The runs with their fault."""
     scheme, _, static = scenario.scheme.partition(" ")
-    runs = clean_runs(SHAPES[scenario.shape], scheme, scenario.seed)
+    runs = clean_runs((*SHAPES, SMALL)[scenario.shape], scheme, scenario.seed)
     if scenario.cause is None:
         if static:
             calibrated(runs)

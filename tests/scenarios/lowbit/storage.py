@@ -55,7 +55,8 @@ def _scaled(stored: Stored, base: str) -> Array:
 
 def _fp4(packed: Array) -> Array:
     codes = np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(packed), -1)
-    return codes.astype(np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float32)
+    values: Array = codes.astype(np.uint8).view(ml_dtypes.float4_e2m1fn)
+    return values.astype(np.float32)
 
 
 def _nvfp4(stored: Stored, base: str) -> Array:
