@@ -7,6 +7,7 @@ terminal as docs/images/*.svg. With `--check` it says which pictures are out of 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 import tempfile
@@ -40,13 +41,9 @@ async def _pictures() -> Mapping[str, str]:
     """File name to SVG."""
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings.model_construct(
-            **{
-                **Settings.model_construct().model_dump(),
-                "sessions_folder": Path(folder),
-                "report_folder": Path(folder),
-            }
-        )
+        kept = Path(folder)
+        given = {"sessions_folder": kept, "report_folder": kept, "characters": "unicode"}
+        settings = Settings.model_construct(**{**Settings.model_construct().model_dump(), **given})
         app = DiagnoseApp(settings, origin=Origin(kind=OriginKind.SIMULATION, scenario=SCENARIO))
         app.conductor = Conductor(settings, app.told, now=lambda: _NOW)
         async with app.run_test(size=SIZE) as pilot:
@@ -130,6 +127,7 @@ def main() -> int:
     except BuildError as error:
         sys.stderr.write(f"pictures of the interface are neither made nor checked here: {error}\n")
         return 0
+    os.environ.pop("NO_COLOR", None)
     FOLDER.mkdir(exist_ok=True)
     stale = []
     for name, picture in asyncio.run(_pictures()).items():
