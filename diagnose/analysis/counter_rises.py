@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 
 from diagnose.facts import Fact
 from diagnose.facts.network import NetworkCounters, NetworkRise, RdmaCounters, RdmaRise
@@ -17,8 +18,8 @@ def features(facts: Sequence[Fact]) -> list[Fact]:
     """One fact for each port that was read twice or more: the last reading less the first.
 
     The readings must be of one tool, since tools count in different places, and no counter may have fallen: one that
-    did was cleared in between. Where the host is not named, they must stand in one file, since `eth0` of two files may
-    be of two hosts.
+    did was cleared in between. Where the host is not named, `eth0` of two files may be of two hosts, and so may
+    readings of one file that fall from one to the next: they must stand in one file, in the order in which they rise.
     """
     found: list[Fact] = []
     for counters, rise in _RISES:
@@ -37,8 +38,12 @@ def _rise(readings: Sequence[Fact], kind: type[Fact]) -> Fact | None:
     if len(readings) < 2 or not traffic:
         return None
     ordered = sorted(readings, key=lambda fact: [getattr(fact, name) for name in traffic])
+    if readings[0].subject.host is None:
+        ordered = sorted(readings, key=lambda fact: fact.sources[0].line or 0)
+    if any(getattr(later, name) < getattr(earlier, name) for earlier, later in pairwise(ordered) for name in names):
+        return None
     first, last = ordered[0], ordered[-1]
     rises = {name: getattr(last, name) - getattr(first, name) for name in names}
-    if any(value < 0 for value in rises.values()) or not any(rises[name] for name in traffic):
+    if not any(rises[name] for name in traffic):
         return None
     return kind(subject=last.subject, sources=(*first.sources, *last.sources), **rises)

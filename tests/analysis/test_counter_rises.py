@@ -5,9 +5,9 @@ from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.network import NetworkCounters, NetworkRise, RdmaCounters, RdmaRise
 
 
-def rdma(path: str, host: str | None = "n1", port: int = 1, **counters: int) -> Fact:
+def rdma(path: str, host: str | None = "n1", port: int = 1, line: int = 1, **counters: int) -> Fact:
     return RdmaCounters(
-        subject=Subject(host=host, nic="mlx5_0", port=port), sources=(Source(path=path, line=1),), **counters
+        subject=Subject(host=host, nic="mlx5_0", port=port), sources=(Source(path=path, line=line),), **counters
     )
 
 
@@ -27,17 +27,27 @@ def test_the_first_and_the_last_of_several_readings_count() -> None:
 
 
 def test_counters_that_were_cleared_give_no_rise() -> None:
-    assert (
-        features([rdma("a", transmit_bytes=1, symbol_errors=9), rdma("b", transmit_bytes=2, symbol_errors=0)]) == []
-    )
+    assert features([rdma("a", transmit_bytes=1, symbol_errors=9), rdma("b", transmit_bytes=2, symbol_errors=0)]) == []
+
+    cleared_in_the_middle = [
+        rdma("a", transmit_bytes=amount, symbol_errors=errors) for amount, errors in ((1, 5), (2, 0), (3, 9))
+    ]
+    assert features(cleared_in_the_middle) == []
+
+
+def test_readings_of_unnamed_hosts_that_fall_down_a_file_may_be_of_several_hosts() -> None:
+    rows = [rdma("a", None, line=line, transmit_bytes=amount) for line, amount in ((1, 10), (9, 30), (17, 20))]
+    assert features(rows) == []
+    assert features(rows[1:]) == []
+    (rise,) = features(rows[:2])
+    assert isinstance(rise, RdmaRise)
+    assert rise.transmit_bytes == 20
 
 
 def test_other_ports_tools_and_readings_without_traffic_are_not_compared() -> None:
     assert features([rdma("a", transmit_bytes=10), rdma("b", port=2, transmit_bytes=20)]) == []
     assert features([rdma("a", transmit_bytes=10), rdma("b", transmit_bytes=20, symbol_errors=1)]) == []
-    assert (
-        features([rdma("a", transmit_bytes=1, symbol_errors=0), rdma("a", transmit_bytes=1, symbol_errors=3)]) == []
-    )
+    assert features([rdma("a", transmit_bytes=1, symbol_errors=0), rdma("a", transmit_bytes=1, symbol_errors=3)]) == []
     assert features([rdma("a", symbol_errors=0), rdma("a", symbol_errors=3)]) == []
 
 
