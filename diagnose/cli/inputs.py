@@ -125,6 +125,11 @@ def _read_files(question: Question, progress: Progress) -> Readings:
     tables = request_tables(question)
     paths = [*question.paths, *([] if question.live is None else [str(question.live)])]
     readings = read_inputs(paths, progress=progress, more_line_collectors=logs, more_file_collectors=tables)
+    if logs and not any(item.kind == logs[0].kind for item in readings.inputs):
+        detail = "None of the inputs has a line that the pattern matches"
+        readings.inputs.append(
+            InputReport(path="--pattern", kind=logs[0].kind, status=Status.UNREADABLE, detail=detail)
+        )
     if question.live is None:
         return readings
     from diagnose.intake.recordings import renamed
