@@ -217,7 +217,7 @@ async def test_a_colleague_opens_an_exported_session_without_the_files(tmp_path:
         app.begin_with_paths([str(sent)])
         await until_shown(pilot, "A PCIe link runs below its width")
         await pilot.press("e", "j", "j", "enter")
-        await until(pilot, lambda: "is not here to open" in notices(app))
+        await until(pilot, lambda: "q.txt is not here. Put it back at /data/q.txt" in notices(app))
 
 
 async def test_a_folder_that_cannot_be_written_does_not_stop_the_walk(tmp_path: Path) -> None:

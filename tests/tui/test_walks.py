@@ -136,7 +136,7 @@ async def test_low_bit_output_differs(tmp_path: Path) -> None:
         assert "kv-cache-scales-missing" not in screen_text(app)
 
 
-async def test_inference_got_jittery_after_the_nightly_training_moved_in_and_enter_leads_the_way(
+async def test_inference_got_jittery_after_the_nightly_training_moved_in(
     tmp_path: Path,
 ) -> None:
     recorders = with_recorders("commands")
