@@ -26,6 +26,7 @@ _BLANK = re.compile(r"[\s,]*")
 _OBJECT_BEGINS = re.compile(r"\}\s*,\s*(?=\{\s*\")")
 _EVENT_BEGINS = re.compile(r"\}\s*,\s*(?=\{\s*\"(?:ph|cat|name|pid|tid|ts|dur|args|id|tts)\")")
 """Behind damage no object within an event may be taken for one: the end of its list would be that of all events."""
+_EVENTS_BEGIN = re.compile(r"\"traceEvents\"\s*:\s*(?=\[)")
 
 
 class _CutError(Exception):
@@ -78,19 +79,32 @@ class TraceJson:
 
     def _object(self) -> Iterator[dict[str, Any]]:
         self._at += 1
-        while (character := self._next()) != "}":
-            if character != '"':
-                raise _DamageError if character else _CutError
-            key = self._value(_EVENT_CHARACTERS)
-            if (colon := self._next()) != ":":
-                raise _DamageError if colon else _CutError
-            self._at += 1
-            begins = self._next()
-            if key == "traceEvents" and begins == "[":
-                yield from self._array()
-            else:
-                self.header[key] = self._value(_HEADER_CHARACTERS)
+        while True:
+            try:
+                if (key := self._key()) is None:
+                    break
+                if key != "traceEvents" or self._next() != "[":
+                    self.header[key] = self._value(_HEADER_CHARACTERS)
+                    continue
+            except _DamageError:
+                self.damaged += 1
+                if not self._find(_EVENTS_BEGIN):
+                    return
+            yield from self._array()
         self._at += 1
+
+    def _key(self) -> str | None:
+        """The next key of the object, up to behind its colon; None where the object ends."""
+        if (character := self._next()) == "}":
+            return None
+        if character != '"':
+            raise _DamageError if character else _CutError
+        key: str = self._value(_EVENT_CHARACTERS)
+        if (colon := self._next()) != ":":
+            raise _DamageError if colon else _CutError
+        self._at += 1
+        self._next()
+        return key
 
     def _array(self) -> Iterator[dict[str, Any]]:
         self._at += 1
@@ -171,9 +185,16 @@ class TraceJson:
     def _skip_damage(self) -> None:
         """Go to the next place where an event seems to begin."""
         self.damaged += 1
-        while (found := _EVENT_BEGINS.search(self._text, self._at)) is None:
+        if not self._find(_EVENT_BEGINS):
+            raise _CutError
+
+    def _find(self, mark: re.Pattern[str]) -> bool:
+        """Go behind the next mark; false where there is none up to the end."""
+        while (found := mark.search(self._text, self._at)) is None:
             # The mark may lie across the end of what was read.
             self._at = max(self._at, len(self._text) - 4096)
             if not self._more():
-                raise _CutError
+                self._at = len(self._text)
+                return False
         self._at = found.end()
+        return True

@@ -72,6 +72,31 @@ def test_events_around_damage_are_read() -> None:
     assert [event["name"].split()[0] for event in found] == [f"k{at}" for at in range(200) if at not in (50, 120)]
 
 
+@pytest.mark.parametrize(
+    ("sound", "damaged", "events"),
+    [
+        ('"schemaVersion": 1', '"schemaVersion": #', 200),
+        ('[{"id": 0}]', '[{"id" 0}]', 200),
+        ('"schemaVersion": 1', '"schemaVersion": "' + "x" * 5000, 200),
+        ('"traceName": "', '"traceName" "', 200),
+        ('"traceEvents": [', '"traceEvents" [', 0),
+    ],
+)
+@pytest.mark.usefixtures("piece_bytes")
+def test_events_behind_a_damaged_header_are_read(sound: str, damaged: str, events: int) -> None:
+    assert sound in TEXT
+    found, reader = read(TEXT.replace(sound, damaged).encode())
+    assert found == EVENTS[:events]
+    assert (reader.damaged, reader.cut) == (1, False)
+
+
+def test_a_header_too_long_to_keep_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_json, "_READ_BYTES", 1000)
+    monkeypatch.setattr(trace_json, "_HEADER_CHARACTERS", 5000)
+    found, reader = read(TEXT.replace('"schemaVersion": 1', f'"note": "{"x" * 50_000}"').encode())
+    assert (found, reader.damaged) == (EVENTS, 1)
+
+
 def test_flipped_bits_lose_little_and_never_raise() -> None:
     generator = random.Random(1)
     for _ in range(200):
