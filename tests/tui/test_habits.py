@@ -144,3 +144,11 @@ async def test_notes_on_a_step_are_kept_and_shown(at_place: Any) -> None:
         await pilot.press(*"loose card", "enter")
         await until_shown(pilot, "Note: loose card")
         assert app.conductor.walk.notes[0].about == "narrow-link, step 1"
+
+
+async def test_pressing_done_once_more_undoes_nothing_and_u_takes_it_back(at_place: Any) -> None:
+    async with at_place(Place.FIX, size=(80, 24)) as (app, pilot):
+        await pilot.press("d", "d", "d", "d", "d")
+        assert app.conductor.walk.fix_states("narrow-link", 0, 3) == [StepState.DONE] * 3
+        await pilot.press("u")
+        assert app.conductor.walk.fix_states("narrow-link", 0, 3)[2] is StepState.OPEN

@@ -21,10 +21,10 @@ class AnsweringScreen(StepScreen):
 
     purpose: ClassVar[Purpose] = "diagnose"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "copy", "Copy command", id="check.copy"),
-        Binding("p", "paste", "Paste output", id="check.paste"),
-        Binding("o", "file", "Output file", id="check.file"),
-        Binding("t", "simulated", "Take simulated output", id="check.simulated"),
+        Binding("y", "copy", "Copy", id="check.copy"),
+        Binding("p", "paste", "Paste", id="check.paste"),
+        Binding("o", "file", "From file", id="check.file"),
+        Binding("t", "simulated", "Simulated", id="check.simulated"),
     ]
 
     @property

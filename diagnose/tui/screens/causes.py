@@ -72,7 +72,7 @@ class CausesScreen(StepScreen):
                 yield Choices(enter_does="Next", id="causes")
             with Container(classes="second"):
                 yield Static("Evidence", classes="title", id="detail-title")
-                yield Choices(enter_does="Open file", id="detail")
+                yield Choices(enter_does="Open", id="detail")
 
     def on_mount(self) -> None:
         """Put the cursor on the cause that was turned to."""
@@ -190,7 +190,7 @@ class CausesScreen(StepScreen):
     def _detail(self, cause: ReportCause) -> Iterator[Row]:
         for at, move in enumerate(moves(self.walk.previous, self.walk.report)):
             if at == 0:
-                yield Row("moved", Content("What your last answer changed"), heading=True)
+                yield Row("moved", Content("What changed with what you said last"), heading=True)
             yield Row(f"moved:{move.cause.id}", move_row(move))
         on = f" on {subjects(cause)}"
         yield Row("head", Content.assemble(severity(cause), f" {percent(cause.probability)}", text(on)), heading=True)

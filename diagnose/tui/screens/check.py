@@ -150,7 +150,7 @@ class CheckScreen(AnsweringScreen):
 
     def _say_enter(self) -> None:
         simulated = self.simulated_answer() is not None
-        does = "To the causes" if self._just_answered else "Take simulated output" if simulated else "Paste output"
+        does = "To the causes" if self._just_answered else "Simulated" if simulated else "Paste output"
         self.query_one("#checks", Choices).say_enter(does)
 
     def _is_question(self, check: ReportCheck) -> bool:

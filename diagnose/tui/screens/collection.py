@@ -95,7 +95,8 @@ class CollectionScreen(StepScreen):
             waiting = "Nothing yet" if self.conductor.gathers or self.conductor.ranks else "Nothing was read"
             rows = [Row("none", Content.styled(waiting, "$text-muted"), heading=True)]
         elif not report.causes:
-            rows = [Row("none", Content.styled("Nothing speaks for a known cause", "$text-muted"), heading=True)]
+            says = f"Nothing {'so far ' if self.conductor.gathers else ''}speaks for a known cause"
+            rows = [Row("none", Content.styled(says, "$text-muted"), heading=True)]
         else:
             rows = [Row(cause.id, cause_row(cause, 0)) for cause in report.causes]
         self.query_one("#so-far", Choices).show(rows)
@@ -104,11 +105,16 @@ class CollectionScreen(StepScreen):
         """What to do."""
         if self.conductor.gathers:
             done = sum(part.state not in ("running", "waiting") for part in self.conductor.parts)
-            return f"Reading, {done} of {len(self.conductor.parts)} parts done. Enter goes to the causes at any time."
+            count = len(self.conductor.parts)
+            if done == count > 0:
+                return f"All {count} parts are there and being looked through. Enter goes to the causes at any time."
+            return f"Reading, {done} of {count} parts done. Enter goes to the causes at any time."
         if self.conductor.ranks:
             return "Everything is read; the causes are being ranked."
         if self.walk.before is None:
             return "Nothing was read. Press r to read again, or 1 to begin with something else."
+        if self.walk.report is not None and not self.walk.report.causes:
+            return "Done, and nothing speaks for a known cause yet. Press Enter, then c for what to look at next."
         return "Done. Press Enter for the causes."
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -25,14 +25,15 @@ class FixScreen(StepScreen):
     place: ClassVar[Place] = Place.FIX
     HELP: ClassVar[str] = (
         "Read risk and privilege before you begin. The program runs nothing: y copies the command of the step under "
-        "the cursor. Say of each step what became of it: d done, x failed, s skipped. m writes a note, w turns to "
-        "another way to fix the cause. When all steps are dealt with, Enter verifies that the cause is gone; "
-        "v does so at any time."
+        "the cursor. Say of each step what became of it: d done, x failed, s skipped; u takes it back. m writes a note, "
+        "w turns to another way to fix the cause. When all steps are dealt with, Enter verifies that the cause is "
+        "gone; v does so at any time."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "mark('done')", "Done", id="fix.done"),
         Binding("x", "mark('failed')", "Failed", id="fix.failed"),
         Binding("s", "mark('skipped')", "Skip", id="fix.skip"),
+        Binding("u", "mark('open')", "Take back", show=False, id="fix.take-back"),
         Binding("y", "copy", "Copy", id="fix.copy"),
         Binding("m", "note", "Note", id="fix.note"),
         Binding("w", "other", "Other way", id="fix.other"),
@@ -77,7 +78,8 @@ class FixScreen(StepScreen):
         if StepState.OPEN not in states:
             return "All steps are dealt with. Enter verifies that the cause is gone."
         return (
-            "Do the step under the cursor yourself, then press d (done), x (failed) or s (skip). y copies its command."
+            "Do the step under the cursor yourself, then press d (done), x (failed) or s (skip: not needed here). "
+            "y copies its command, u takes a mark back."
         )
 
     @property
@@ -102,8 +104,6 @@ class FixScreen(StepScreen):
             return
         number = self.at
         new = StepState(state)
-        if self.walk.step_state(cause.id, self.walk.fix, number) is new:
-            new = StepState.OPEN
         self.conductor.happened(
             StepMarked(at=self.conductor.now(), cause=cause.id, fix=self.walk.fix, step=number, state=new)
         )
