@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from itertools import pairwise
 from statistics import median
 
 from diagnose.facts import Source, Subject
@@ -43,10 +44,8 @@ class Checkpoints:
             self._add_seconds(float(timer[1]) / 1000)
         elif seconds := _SECONDS.search(text):
             self._add_seconds(float(seconds[1]))
-        elif "successfully saved checkpoint from iteration" in text:
-            return True
         else:
-            return False
+            return "successfully saved checkpoint from iteration" in text
         self._line = self._line or number
         return True
 
@@ -58,7 +57,7 @@ class Checkpoints:
         """The saves summed up; `step_seconds` is the median time of a step, where the log tells it."""
         if not self._line:
             return None
-        gaps = [later - earlier for earlier, later in zip(self._steps, self._steps[1:], strict=False)]
+        gaps = [later - earlier for earlier, later in pairwise(self._steps)]
         interval = round(median(gaps)) if gaps else None
         seconds = median(self._seconds) if self._seconds else None
         between = interval * step_seconds if interval and step_seconds else None
