@@ -25,8 +25,8 @@ class FixScreen(StepScreen):
     place: ClassVar[Place] = Place.FIX
     HELP: ClassVar[str] = (
         "Read risk and privilege before you begin. The program runs nothing: y copies the command of the step under "
-        "the cursor. Say of each step what became of it: d done, x failed, s skipped; u takes it back. m writes a note, "
-        "w turns to another way to fix the cause. When all steps are dealt with, Enter verifies that the cause is "
+        "the cursor. Say of each step what became of it: d done, x failed, s skipped; u takes it back. m writes a "
+        "note, w turns to another way to fix the cause. When all steps are dealt with, Enter verifies that the cause is "
         "gone; v does so at any time."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
