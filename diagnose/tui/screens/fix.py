@@ -26,8 +26,8 @@ class FixScreen(StepScreen):
     HELP: ClassVar[str] = (
         "Read risk and privilege before you begin. The program runs nothing: y copies the command of the step under "
         "the cursor. Say of each step what became of it: d done, x failed, s skipped; u takes it back. m writes a "
-        "note, w turns to another way to fix the cause. When all steps are dealt with, Enter verifies that the cause is "
-        "gone; v does so at any time."
+        "note, w turns to another way to fix the cause. When all steps are dealt with, Enter verifies that the cause "
+        "is gone; v does so at any time."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "mark('done')", "Done", id="fix.done"),
