@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.analysis.isolation import isolations, pool_taints
 from diagnose.analysis.topology_graph import TopologyGraph, topology_graph
-from diagnose.analysis.workloads import Homes, Placed, listed_workloads, placed_workloads, short, subject_of
+from diagnose.analysis.workloads import Homes, Placed, listed_workloads, placed_workloads, process_workloads, short, subject_of
 from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.cpu_lists import format_cpu_list
 from diagnose.facts.nccl import NcclNetwork
@@ -23,19 +23,20 @@ MOST_HOSTS = 64
 
 
 def features(facts: Sequence[Fact]) -> list[Fact]:
-    """Sharing, isolation and intrusions of all hosts."""
+    """Processes by their role, sharing, isolation and intrusions of all hosts."""
     workloads = placed_workloads(facts)
+    processes: list[Fact] = [*process_workloads(facts)]
     guards = isolations(facts, workloads)
     if not workloads:
         # What keeps workloads apart says something only where workloads are known.
-        return []
+        return processes
     by_host: dict[str | None, list[Fact]] = defaultdict(list)
     for fact in facts:
         by_host[fact.subject.host].append(fact)
     known = set(Homes.of(facts).hosts.values())
     hosts = dict.fromkeys(one.host for one in workloads)
     wanted = [host for host in hosts if host is None or host in known or not known][:MOST_HOSTS]
-    found: list[Fact] = [guard for guard in guards if guard.subject.host in wanted]
+    found: list[Fact] = [*processes, *(guard for guard in guards if guard.subject.host in wanted)]
     for host in wanted:
         own = [guard for guard in guards if guard.subject.host == host]
         pairs = _pairs(workloads, host)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diagnose.analysis.latency.candidates import CONSEQUENCES, FROM_OUTSIDE, Candidate
+from diagnose.analysis.latency.candidates import CONSEQUENCES, FOLLOWS_FROM, FROM_OUTSIDE, Candidate
 from diagnose.analysis.latency.permutation import (
     Scores,
     block_windows,
@@ -227,6 +227,8 @@ def _gone(remains: _Remains, found: Association) -> bool:
 
 
 def _may_explain(other: Association, one: Association) -> bool:
+    if one.candidate.driver in FOLLOWS_FROM.get(other.candidate.driver, ()):
+        return False
     return other.candidate.driver not in CONSEQUENCES or one.candidate.driver in CONSEQUENCES
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,17 @@ CONSEQUENCES = frozenset(
 The share of time with kernels counts the server's own, which fill more of it when they are held up. Power and heat
 follow from work, and act on latency through clocks alone, which are drivers of their own.
 """
+_LOST = (Driver.NIC_EGRESS, Driver.NIC_INGRESS)
+FOLLOWS_FROM: Mapping[Driver, tuple[Driver, ...]] = {
+    Driver.RETRANSMITS: _LOST,
+    Driver.PACKET_DROPS: _LOST,
+    Driver.PAUSE_FRAMES: _LOST,
+    Driver.SM_CLOCK: (Driver.CLOCK_LIMIT_POWER, Driver.CLOCK_LIMIT_THERMAL, Driver.IDLE_BEFORE),
+    Driver.STORAGE_PRESSURE: (Driver.MEMORY_PRESSURE, Driver.PAGE_FAULTS),
+    Driver.STORAGE_READS: (Driver.MEMORY_PRESSURE, Driver.PAGE_FAULTS),
+}
+"""Driver to those that bring it about, which it therefore explains nothing of: a full link drops and pauses, clocks fall
+by their limits and in pauses, and what was swapped out is read from a disk."""
 FROM_OUTSIDE = frozenset({Driver.ARRIVAL_RATE, Driver.PREFILL_TOKENS})
 """What clients send is no consequence of what the machine does: it explains whatever it cannot be told apart from."""
 _SMOOTHED = (4, 16)

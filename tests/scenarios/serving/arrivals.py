@@ -18,6 +18,8 @@ def arrivals(world: World, rng: np.random.Generator) -> Numbers:
     level = np.ones(len(grid))
     if load.pattern == "bursty":
         level = _bursty(len(grid), rng)
+    elif load.pattern == "sessions":
+        level = _sessions(len(grid), rng)
     elif load.pattern == "diurnal":
         # A stretch of the day's wave: the whole of it in the run.
         level = 1 + 0.45 * np.sin(2 * np.pi * grid / world.seconds + rng.uniform(0, 6.28))
@@ -35,6 +37,17 @@ def _bursty(seconds: int, rng: np.random.Generator) -> Numbers:
         length = int(rng.uniform(8, 50))
         level[at : at + length] = rng.choice([0.6, 0.8, 1.0, 1.4])
         at += length
+    return level
+
+
+def _sessions(seconds: int, rng: np.random.Generator) -> Numbers:
+    """Somebody works for a while, then nobody does."""
+    level = np.zeros(seconds)
+    at = 0
+    while at < seconds:
+        length = int(rng.uniform(8, 20))
+        level[at : at + length] = 1.0
+        at += length + int(rng.uniform(5, 14))
     return level
 
 

@@ -42,6 +42,8 @@ class Conditions:
     swapped: Ticks
     free_bytes: Ticks
     interrupts: Ticks
+    slow_gpu: Ticks
+    """0 or 1: whether one GPU of the group is held down."""
     training_power: Ticks
     """Load of the training job's own GPUs, 0 to 1."""
     steps: list[tuple[float, float]]
@@ -68,7 +70,7 @@ def conditions(world: World, rng: np.random.Generator) -> Conditions:
         ingress_bytes=zeros(), network_delay=zeros(), loss=zeros(), cores_wanted=_wandering(count, host.others, rng),
         host_factor=np.ones(count), writes=np.abs(_wandering(count, 4e6, rng)), io_pressure=zeros(),
         memory_pressure=zeros(), faults=zeros(), swapped=zeros(), free_bytes=_wandering(count, 3.1e11, rng, 0.01),
-        interrupts=_wandering(count, 4e4, rng), training_power=zeros(), steps=[], checkpoints=[],
+        interrupts=_wandering(count, 4e4, rng), slow_gpu=zeros(), training_power=zeros(), steps=[], checkpoints=[],
     )  # fmt: skip
     made.ingress_bytes += np.abs(_wandering(count, 2e6, rng))
     # Exporters answer every 15 s, with a few hundred kilobytes.
@@ -79,6 +81,8 @@ def conditions(world: World, rng: np.random.Generator) -> Conditions:
     _memory(made, world, rng)
     _network(made, world, rng)
     _tasks(made, world, rng)
+    if world.server.straggler:
+        made.slow_gpu = _bursts(world, count, rng, 25, 18)
     made.pauses.sort()
     return made
 

@@ -306,8 +306,8 @@ class _Engine:
             work = work / (1 - taken) + 0.004 * taken * self.rng.random()
         work *= noise
         waited = 0.0
-        if server.straggler:
-            waited = work * server.straggler * (1 + 0.7 * float(np.sin(now / 23.0)) + 0.5 * self.rng.exponential())
+        if self.made.slow_gpu[tick]:
+            waited = work * server.straggler * (0.8 + 0.2 * self.rng.exponential())
         copies = tokens * 4e4 / (gpu.pcie_bytes * world.clocks.pcie_width / 16)
         taken_pcie = self.made.pcie_taken[tick]
         copies *= 1 / (1 - taken_pcie) / max(0.05, 1 - taken_pcie)

@@ -120,23 +120,24 @@ def _interrupts(world: World, rng: Random) -> None:
 
 @_fault("gpu-clock-ramp", "clocks", "load")
 def _ramp(world: World, rng: Random) -> None:
-    world.clocks.idles_after = rng.uniform(0.8, 2.0)
+    world.clocks.idles_after = rng.uniform(2.0, 4.0)
     world.clocks.ramp_seconds = rng.uniform(0.8, 1.6)
     world.load.answer_median = rng.uniform(12, 25)
-    world.load.rate = rng.uniform(0.5, 0.9)
-    world.load.pattern = "poisson"
-    world.seconds = 1200.0
-    world.host.persistence = False
+    world.load.rate = rng.uniform(0.9, 1.4)
+    world.load.pattern = "sessions"
+    world.seconds = 900.0
 
 
 @_fault("power-cap-throttling", "clocks")
 def _cap(world: World, rng: Random) -> None:
+    world.brings.discard("recorded")
     world.clocks.power_limit = round(world.gpu.power_limit * rng.uniform(0.42, 0.52))
     world.load.use = max(world.load.use, 0.55)
 
 
 @_fault("thermal-throttling", "clocks")
 def _heat(world: World, rng: Random) -> None:
+    world.brings.discard("recorded")
     world.load.use = max(world.load.use, 0.55)
     rise = world.gpu.slowdown_celsius - world.clocks.ambient_celsius
     # Hot enough at the power of serving: the clocks fall, the GPU cools, and they rise again.
@@ -243,14 +244,18 @@ def _peer(world: World, rng: Random) -> None:
     free = (GPUS[1].memory_bytes * 0.9 - GPUS[1].weights_bytes) * 0.9
     world.gpu = GPUS[1]
     world.server.kv_tokens = int(free / world.gpu.kv_bytes)
-    world.server.straggler = rng.uniform(0.5, 0.9)
+    world.server.straggler = rng.uniform(0.6, 0.9)
+    world.load.use = min(world.load.use, 0.45)
+    world.brings.discard("recorded")
 
 
 @_fault("client-side-measurement", "load", "client")
 def _client(world: World, rng: Random) -> None:
+    world.server.engine = "vllm"
     world.load.pattern = "closed"
-    world.load.clients = rng.choice([6, 8, 12])
-    world.load.client_pauses = rng.uniform(0.4, 1.2)
+    world.load.clients = rng.choice([4, 6, 8])
+    world.load.answer_median = rng.uniform(15, 30)
+    world.load.client_pauses = rng.uniform(1.5, 4.0)
     world.brings |= {"benchmark", "metrics"}
 
 

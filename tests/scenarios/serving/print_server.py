@@ -183,6 +183,7 @@ def scrape(run: Run, moment: float) -> str:
     _, running, waiting, cache = served.samples[min(int(moment), len(served.samples) - 1)]
     preempted = sum(1 for when in served.preempted if when < moment)
     lines = [
+        "# HELP vllm:num_requests_running Number of requests in model execution batches.",
         "# TYPE vllm:num_requests_running gauge", f"vllm:num_requests_running{{{labels}}} {running}.0",
         "# TYPE vllm:num_requests_waiting gauge", f"vllm:num_requests_waiting{{{labels}}} {waiting}.0",
         "# TYPE vllm:kv_cache_usage_perc gauge", f"vllm:kv_cache_usage_perc{{{labels}}} {cache:.4f}",

@@ -42,8 +42,9 @@ class ServingScenario:
             found["gpu.csv"] = print_gpu.query_loop(run)
             if "dmon" in brings:
                 found["dmon.txt"] = print_gpu.dmon(run)
+        if "metrics" in brings and world.server.engine == "vllm":
+            found["metrics.txt"] = print_server.metrics(run)
         for name, file, write in (
-            ("metrics", "metrics.txt", print_server.metrics),
             ("pmon", "pmon.txt", print_gpu.pmon),
             ("topology", "topo.txt", print_gpu.topology),
             ("benchmark", "result.json", print_client.benchmark),

@@ -146,7 +146,7 @@ def telemetry(world: World, made: Conditions, served: Served, seen: Noted, rng: 
         swapped=np.round(by_second(made.swapped, count)),
         available=by_second(made.free_bytes, count), interrupts=rough(by_second(made.interrupts, count) + 4 * tokens, 0.03),
         switches=rough(3e4 + 30 * tokens + 2000 * others, 0.05),
-        cpu_pressure=np.clip(rough(0.004 + 0.9 * crowded / (1 + crowded) + 0.02 * by_second(made.loss * 0, count), 0.2), 0, 1),
+        cpu_pressure=np.clip(rough(0.004 + 0.9 * crowded / (1 + crowded), 0.2), 0, 1),
         io_pressure=np.clip(rough(0.003 + by_second(made.io_pressure, count), 0.15), 0, 1),
         memory_pressure=np.clip(rough(by_second(made.memory_pressure, count), 0.2), 0, 1),
         periods=of("periods"), throttled=of("throttled"),
@@ -175,16 +175,17 @@ def _gpus(world: World, made: Conditions, served: Served, rng: np.random.Generat
         waited = np.array([row.waited for row in rows]) if world.server.straggler else np.zeros(count)
         watts = served.watts[:count] + 0.35 * taken * (gpu.power_limit - gpu.power_idle) * (1 - busy)
         watts = watts * (1 - 0.3 * waited * (not slowest))
-        slow = 0.62 if world.server.straggler and slowest else 1.0
+        hot = by_second(made.slow_gpu, count) if slowest else np.zeros(count)
+        slow = 1 - 0.38 * hot
         found.append(
             GpuRows(
                 index, np.clip(busy + taken * (1 - busy), 0, 1), np.clip(0.75 * moved + 1.1 * bandwidth, 0, 1),
-                np.maximum(gpu.power_idle, watts + 3 * noise[0]), served.celsius[:count] + index + 0.4 * noise[1],
+                np.maximum(gpu.power_idle, watts + 3 * noise[0]), np.maximum(served.celsius[:count] + index, (gpu.slowdown_celsius - 1) * hot) + 0.4 * noise[1],
                 np.round(gpu.clock_max * np.minimum(1.0, clock * slow) / 15) * 15, gpu.memory_clock,
                 0.9 * gpu.memory_bytes,
                 np.maximum(1e6, prompts * 4e4 + pcie * 0.9 * gpu.pcie_bytes * (1 + 0.1 * noise[2])),
                 np.maximum(1e6, 2e6 + prompts * 900 + 0.1 * pcie * gpu.pcie_bytes * (1 + 0.1 * noise[3])),
-                np.clip(held[0], 0, 1), np.clip(held[1] if world.clocks.ambient_celsius > 36 else held[1], 0, 1),
+                np.clip(held[0], 0, 1), np.clip(held[1] + hot, 0, 1),
                 world.clocks.power_limit or gpu.power_limit,
             )
         )  # fmt: skip

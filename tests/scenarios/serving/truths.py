@@ -11,7 +11,10 @@ from tests.scenarios.serving.run import Run
 FOLLOWS: Mapping[str, Mapping[str, str]] = {
     "thermal-throttling": {"straggler-gpu": "the hot GPU is slower than the others of the host"},
     "power-cap-throttling": {"straggler-gpu": "the limited GPU is slower than the others of the host"},
-    "slow-peer-in-parallel-group": {"straggler-gpu": "it is the cause in the words of another symptom"},
+    "slow-peer-in-parallel-group": {
+        "straggler-gpu": "it is the cause in the words of another symptom",
+        "thermal-throttling": "heat is what holds the slow GPU down",
+    },
     "inference-crosses-numa": {"process-not-bound-to-local-numa": "it is the cause in the words of another symptom"},
     "training-intrudes-inference-pool": {"cpu-oversubscription": "the job that intrudes fills the processors"},
     "training-shares-network-egress": {"network-retransmission": "full buffers drop segments"},

@@ -43,7 +43,7 @@ class Gpu:
 
 GPUS: Sequence[Gpu] = (
     Gpu("NVIDIA H100 80GB HBM3", 2.7e12, 5.0e14, 700, 72, 1980, 345, 2619, 80e9, 50e9, 87,
-        "acme/chat-32b", 65e9, 262e3, 1),
+        "acme/chat-32b", 60e9, 100e3, 1),
     Gpu("NVIDIA H100 80GB HBM3", 2.7e12, 5.0e14, 700, 72, 1980, 345, 2619, 80e9, 50e9, 87,
         "acme/chat-70b", 35e9, 82e3, 4),
     Gpu("NVIDIA A100-SXM4-80GB", 1.6e12, 1.7e14, 400, 58, 1410, 210, 1593, 80e9, 24e9, 85,
@@ -77,7 +77,7 @@ class Server:
     profiled: tuple[float, float] | None = None
     """From when to when, as shares of the run, a profiler is attached."""
     straggler: float = 0.0
-    """How much longer than the others the slowest GPU of the group takes, as a share; it varies over time."""
+    """How much longer than the others the hottest GPU of the group takes while heat holds it down, as a share."""
     scale_out_at: float | None = None
     """When, as a share of the run, another replica begins to take half of the requests, before it is warm."""
 
@@ -89,7 +89,7 @@ class Load:
     use: float
     """Share of the server's capacity."""
     pattern: str = "poisson"
-    """`poisson`, `bursty`, `diurnal` or `closed`."""
+    """`poisson`, `bursty`, `sessions`, `diurnal` or `closed`."""
     prompt_median: float = 260
     prompt_sigma: float = 0.7
     prompt_most: int = 2000
