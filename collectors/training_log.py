@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -82,9 +82,6 @@ class TrainingLog(LineCollector):
         b"'train_runtime'",
     )
 
-    read_record: ClassVar[Callable[[str], Record | None]] = staticmethod(record)
-    """What a line says of a step."""
-
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._layout: dict[str, int] = {}
@@ -93,6 +90,10 @@ class TrainingLog(LineCollector):
         self._trainer: list[tuple[int, float, float]] = []
         self._left_out = 0
         self._checkpoints = Checkpoints()
+
+    def read_record(self, text: str) -> Record | None:
+        """What a line says of a step; None where it says nothing."""
+        return record(text)
 
     def feed(self, line: Line, host: str | None) -> bool:
         """Take a record, a line of the arguments, or timers that belong to a record."""

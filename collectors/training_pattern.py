@@ -7,7 +7,7 @@ The pattern is a regular expression whose groups say what they hold: one of `sec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from collectors.training_log import TrainingLog
@@ -60,7 +60,9 @@ def training_pattern(text: str) -> type[TrainingLog]:
     class PatternLog(TrainingLog):
         kind: ClassVar[str] = "training-log-by-pattern"
         literals: ClassVar[tuple[bytes, ...]] = (literal.encode(),)
-        read_record: ClassVar[Callable[[str], Record | None]] = staticmethod(lambda line: _record(pattern, line))
+
+        def read_record(self, text: str) -> Record | None:
+            return _record(pattern, text)
 
     return PatternLog
 

@@ -62,7 +62,6 @@ class Outcome:
             accepted=self.true,
             healthy=not self.scenario.causes,
             ranked=self.ranked,
-            later=None,
             unread=tuple(Path(item.path).name for item in self.inputs if item.status != Status.PARSED),
         )
 

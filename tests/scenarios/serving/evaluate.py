@@ -17,6 +17,7 @@ from diagnose.ranking.model import ESTABLISHED
 from tests.scenarios.serving.scenario import ServingScenario
 from tests.scenarios.serving.truths import acknowledged
 
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What the diagnosis made of a scenario."""
@@ -60,7 +61,7 @@ class Outcome:
         """For the tables that labelled cases have too."""
         return CaseResult(
             name="+".join(self.scenario.causes) or "healthy", accepted=self.true, healthy=not self.scenario.causes,
-            ranked=self.ranked, later=None,
+            ranked=self.ranked,
             unread=tuple(Path(item.path).name for item in self.inputs if item.status != Status.PARSED),
         )  # fmt: skip
 
