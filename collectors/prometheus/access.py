@@ -55,13 +55,20 @@ class Access:
             auth = httpx.BasicAuth(self.user, _secret(self.password_file) if self.password_file is not None else "")
         elif parts.username is not None:
             auth = httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
-        return httpx.Client(
-            base_url=self.shown_url,
-            headers=headers,
-            auth=auth,
-            verify=self._trust(),
-            timeout=httpx.Timeout(self.timeout_seconds, connect=10.0),
-        )
+        trust = self._trust()
+        try:
+            return httpx.Client(
+                base_url=self.shown_url,
+                headers=headers,
+                auth=auth,
+                verify=trust,
+                timeout=httpx.Timeout(self.timeout_seconds, connect=10.0),
+            )
+        except httpx.InvalidURL as error:
+            raise PrometheusError(f"the address of Prometheus cannot be used: {error}") from None
+        except (ImportError, ValueError) as error:
+            # What the environment names, such as a SOCKS proxy.
+            raise PrometheusError(f"the proxy that HTTP_PROXY or ALL_PROXY names cannot be used: {error}") from None
 
     def _trust(self) -> ssl.SSLContext | bool:
         if self.insecure:

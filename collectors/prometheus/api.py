@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
@@ -25,6 +25,13 @@ _SHORTEST_SECONDS = 60.0
 _TRIES = 3
 _TOO_MANY = ("too many samples", "too many points", "exceeded maximum resolution", "response too large")
 _TRANSIENT = (429, 502, 503, 504)
+_LARGEST_ANSWER = 128 << 20
+"""Read as JSON an answer takes several times its size in memory."""
+
+
+class _Answer(NamedTuple):
+    status: int
+    body: bytes
 
 
 class _TooLargeError(Exception):
@@ -121,7 +128,7 @@ class PrometheusApi:
                 if last_try or path.startswith("query"):
                     sentence = f"no answer within {self._access.timeout_seconds:g} s"
                     raise _TooLargeError(f"{self._access.shown_url}: {sentence}") from None
-            except httpx.TransportError as error:
+            except (httpx.RequestError, UnicodeError) as error:
                 why = _why_unreachable(error)
                 if last_try or why is not None:
                     reason = why or "the connection broke off"
@@ -131,21 +138,34 @@ class PrometheusApi:
             self._pause(0.5 * 2**attempt)
         raise AssertionError("the last try returns or raises")
 
-    def _send(self, path: str, parameters: Mapping[str, str], method: str) -> httpx.Response:
+    def _send(self, path: str, parameters: Mapping[str, str], method: str) -> _Answer:
         url = f"/api/v1/{path}"
         if method == "GET":
-            return self._client.get(url, params=dict(parameters))
-        response = self._client.post(url, data=dict(parameters))
+            return self._read("GET", url, params=dict(parameters))
+        answer = self._read("POST", url, data=dict(parameters))
         # Some gateways let only reading methods through.
-        return self._client.get(url, params=dict(parameters)) if response.status_code == 405 else response
+        return self._read("GET", url, params=dict(parameters)) if answer.status == 405 else answer
 
-    def _answer(self, response: httpx.Response, last_try: bool) -> dict[str, Any]:
+    def _read(self, method: str, url: str, **given: Any) -> _Answer:
+        """The whole answer, unless it is larger or slower than can be waited for: what answers may be anything."""
+        shown, longest = self._access.shown_url, 2 * self._access.timeout_seconds
+        begin, body = time.monotonic(), bytearray()
+        with self._client.stream(method, url, **given) as response:
+            for piece in response.iter_bytes():
+                body += piece
+                if len(body) > _LARGEST_ANSWER:
+                    raise _TooLargeError(f"{shown}: the answer is larger than {_LARGEST_ANSWER >> 20} MB")
+                if time.monotonic() - begin > longest:
+                    raise _TooLargeError(f"{shown}: the answer was not complete after {longest:g} s")
+            return _Answer(response.status_code, bytes(body))
+
+    def _answer(self, answer: _Answer, last_try: bool) -> dict[str, Any]:
         shown = self._access.shown_url
         try:
-            content = mapping(json.loads(response.content))
+            content = mapping(json.loads(answer.body))
         except (ValueError, RecursionError):
             content = {}
-        if response.status_code == 200 and content.get("status") == "success":
+        if answer.status == 200 and content.get("status") == "success":
             return content
         words = content.get("error")
         error = words if isinstance(words, str) else ""
@@ -154,9 +174,9 @@ class PrometheusApi:
             raise _TooLargeError(f"{shown}: the server finds the query too large ({_short(error)})")
         if kind == "timeout" or "timed out" in error or "deadline exceeded" in error:
             raise _TooLargeError(f"{shown}: the query took the server too long")
-        if response.status_code in _TRANSIENT and not last_try:
+        if answer.status in _TRANSIENT and not last_try:
             raise _BusyError
-        raise PrometheusError(f"{shown}: {_why_refused(response, error)}")
+        raise PrometheusError(f"{shown}: {_why_refused(answer, error)}")
 
 
 class _BusyError(Exception):
@@ -172,8 +192,12 @@ def _short(text: str) -> str:
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-def _why_unreachable(error: httpx.TransportError) -> str | None:
+def _why_unreachable(error: httpx.RequestError | UnicodeError) -> str | None:
     """The sentence for what will not go away by itself; None where another try may help."""
+    if isinstance(error, UnicodeError):
+        return "there is no host of that name"
+    if isinstance(error, httpx.DecodingError):
+        return "what answers there is no Prometheus"
     words = str(error)
     if "CERTIFICATE_VERIFY_FAILED" in words:
         if "self-signed" in words or "self signed" in words or "unable to get local issuer" in words:
@@ -196,14 +220,14 @@ def _why_unreachable(error: httpx.TransportError) -> str | None:
     return None
 
 
-def _why_refused(response: httpx.Response, error: str) -> str:
-    code = response.status_code
+def _why_refused(answer: _Answer, error: str) -> str:
+    code = answer.status
     if code in (401, 403):
         return (
             f"it asks who you are and does not accept the answer ({code}): "
             "--bearer-token-file, or --user and --password-file"
         )
-    if "HTTP request to an HTTPS server" in response.text[:300]:
+    if b"HTTP request to an HTTPS server" in answer.body[:300]:
         return "it speaks TLS: write https:// instead of http://"
     if 300 <= code < 400:
         return "it sends the reader to another address (a login page?): give the address of Prometheus itself"

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_END_OF_TIMES = 253_402_300_800.0
+"""The year 10,000: dates end with 9999."""
+
+
 @dataclass(frozen=True, slots=True)
 class NativeHistogram:
     """One sample of a native histogram: all observations since its beginning."""
@@ -54,6 +58,8 @@ def stream_of(item: Mapping[str, Any]) -> Stream | None:
         return None
     numbers = np.array([(_number(first), _number(second)) for first, second in points], dtype=np.float64)
     columns = numbers.reshape(len(points), 2)
+    # What is no time of the calendar is none of a scrape either.
+    columns = columns[(columns[:, 0] >= 0) & (columns[:, 0] < _END_OF_TIMES)]
     return Stream(labels, columns[:, 0], columns[:, 1], histograms)
 
 

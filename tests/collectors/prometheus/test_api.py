@@ -8,7 +8,7 @@ import json
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -38,7 +38,11 @@ VECTOR = answer({"resultType": "vector", "result": [{"metric": {"__name__": "up"
 
 
 @contextlib.contextmanager
-def playing(answers: Callable[[str, dict[str, list[str]]], Answer], tls: Path | None = None) -> Iterator[str]:
+def playing(
+    answers: Callable[[str, dict[str, list[str]]], Answer],
+    tls: Path | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[str]:
     """A server whose answers are given by path and parameters."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -46,6 +50,8 @@ def playing(answers: Callable[[str, dict[str, list[str]]], Answer], tls: Path | 
             form = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
             status, body = answers(self.path, {**parse_qs(form), "authorization": [self.headers["Authorization"]]})
             self.send_response(status)
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(body.encode())))
             self.end_headers()
             self.wfile.write(body.encode())
@@ -114,6 +120,41 @@ def test_an_address_that_is_none(url: str) -> None:
 def test_what_the_server_says_is_told_with_a_cure(given: Answer, words: str) -> None:
     with playing(lambda *_: given) as url:
         assert words in refusal(Access(url))
+
+
+@pytest.mark.parametrize("name", ["http://exa..mple:9090", f"http://{'x' * 70}.example"])
+def test_a_name_that_no_host_can_have(name: str) -> None:
+    assert "there is no host of that name" in refusal(Access(name))
+
+
+def test_an_address_with_signs_that_cannot_be_sent() -> None:
+    assert "cannot be used" in refusal(Access("http://prometheus\x01:9090"))
+
+
+def test_a_proxy_that_cannot_be_used_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:1")
+    assert "HTTP_PROXY" in refusal(Access("http://prometheus.invalid:9090"))
+
+
+def test_an_answer_that_is_no_compressed_text_is_told() -> None:
+    with playing(lambda *_: (200, "no gzip"), headers={"Content-Encoding": "gzip"}) as url:
+        assert "is no Prometheus" in refusal(Access(url))
+
+
+def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.prometheus.api._LARGEST_ANSWER", 1 << 20)
+    with playing(lambda *_: (200, " " * (2 << 20))) as url:
+        assert "larger than 1 MB" in refusal(Access(url))
+
+
+def test_samples_outside_the_calendar_are_none() -> None:
+    rows = [[END, "1"], [1e15, "2"], [-1, "3"], ["x", "4"]]
+    series = {"metric": {"__name__": "up"}, "values": rows}
+    with (
+        playing(lambda *_: answer({"resultType": "matrix", "result": [series]})) as url,
+        PrometheusApi(Access(url), pause=lambda _: None) as api,
+    ):
+        assert api.last("up", START, END)[0].values.tolist() == [1]
 
 
 def test_a_busy_server_is_asked_again() -> None:
