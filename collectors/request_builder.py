@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ _FAILED = frozenset({"false", "0", "no", "failed", "error"})
 _NO_ERROR = frozenset({"", "none", "null", "nan", "0", "no error", "ok"})
 _LEAST_SHARE = 0.5
 _SAMPLE = 200_000
+_LARGEST = 1e30
+"""Beyond it numbers are nothing that was measured, and do not fit what keeps them."""
 
 
 @dataclass(slots=True)
@@ -33,6 +36,8 @@ class RequestBuilder:
     _zones: set[bool] = field(default_factory=set)
     """Whether stamps told their zone."""
     _epochs: set[str] = field(default_factory=set)
+    _refused: Counter[str] = field(default_factory=Counter)
+    """By column: cells that are not empty and hold no duration."""
     rows: int = 0
 
     def add(self, frame: pd.DataFrame) -> None:
@@ -66,20 +71,23 @@ class RequestBuilder:
         if column.meaning == "status":
             numbers = _numbers(cells, 1.0)
             return np.where(np.isnan(numbers), np.nan, (numbers >= 200) & (numbers < 300)).astype(np.float32)
-        return _numbers(cells, column.scale).astype(np.float32)
+        numbers = _numbers(cells, column.scale).astype(np.float32)
+        if column.meaning in DURATIONS:
+            self._refused[column.name] += int((np.isnan(numbers) & _filled(cells)).sum())
+        return numbers
 
     def _stamps(self, cells: pd.Series[Any]) -> NDArray[np.floating[Any]]:
         import numpy as np
         import pandas as pd
 
-        if pd.api.types.is_numeric_dtype(cells):
-            return cells.to_numpy(np.float64)
         numbers = pd.to_numeric(cells, errors="coerce")
-        if numbers.notna().mean() > _LEAST_SHARE:
-            return numbers.to_numpy(np.float64)
+        if pd.api.types.is_numeric_dtype(cells) or numbers.notna().mean() > _LEAST_SHARE:
+            seconds = numbers.to_numpy(np.float64, copy=True)
+            seconds[~np.isfinite(seconds)] = np.nan
+            return seconds
         self._epochs.add("text")
         texts = cells.astype(str)
-        self._zones.add(bool(texts.str.contains(r"(?:Z|[+-]\d\d:?\d\d)$", regex=True).any()))
+        self._zones.update(texts[cells.notna()].str.contains(r"(?:Z|[+-]\d\d:?\d\d)$", regex=True).unique().tolist())
         stamps = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
         seconds = stamps.astype("int64").to_numpy(np.float64) / _per_second(stamps)
         return np.where(stamps.isna().to_numpy(bool), np.nan, seconds)
@@ -96,6 +104,7 @@ class RequestBuilder:
         self._durations(joined, parsed.problems)
         _outcome(joined)
         known = {name: values for name, values in joined.items() if not bool(np.isnan(values).all())}
+        parsed.problems += self._left_out(known)
         parsed.problems += [
             f"column {column.name!r} holds no number"
             for column in self.columns
@@ -107,6 +116,16 @@ class RequestBuilder:
             parsed.problems.append("the table holds no number where latencies should be")
         return parsed
 
+    def _left_out(self, known: Mapping[str, NDArray[np.floating[Any]]]) -> Iterator[str]:
+        """What of the columns that are known does not count."""
+        import numpy as np
+
+        for column in self.columns:
+            if column.meaning in known and (refused := self._refused[column.name]):
+                yield f"{refused:,} values of column {column.name!r} are negative or no numbers, and were left out"
+            if column.meaning == "start_seconds" in known and (lacking := int(np.isnan(known["start_seconds"]).sum())):
+                yield f"{lacking:,} rows tell no time in column {column.name!r}, and were left out"
+
     def _times(self, joined: dict[str, NDArray[np.floating[Any]]], problems: list[str]) -> Clock:
         """Bring start and end to seconds; derive what follows from them."""
         import numpy as np
@@ -117,7 +136,12 @@ class RequestBuilder:
             if values is None:
                 continue
             column = next(column for column in self.columns if column.meaning == meaning)
-            typical = float(np.nanmedian(values)) if not np.isnan(values).all() else 0.0
+            lacks = self._lacks_order(values)
+            if lacks is not None:
+                del joined[meaning]
+                problems.append(f"column {column.name!r} {lacks}")
+                continue
+            typical = float(np.nanmedian(values))
             epoch = next((row for row in _EPOCHS if row[2] <= typical < row[3]), None)
             if "text" in self._epochs:
                 clock = Clock.UTC if self._zones == {True} else Clock.LOCAL
@@ -138,6 +162,16 @@ class RequestBuilder:
         ):
             joined["start_seconds"] = end - joined[taken.meaning]
         return clock
+
+    def _lacks_order(self, times: NDArray[np.floating[Any]]) -> str | None:
+        """Why a column cannot tell when requests began or ended."""
+        import numpy as np
+
+        if np.isnan(times).all():
+            return "holds no time that is understood: write seconds since 1970, or 2026-02-03T10:00:00Z"
+        if len(self._zones) > 1:
+            return "tells a time zone in some rows only, so that its times have no order"
+        return None
 
     def _durations(self, joined: dict[str, NDArray[np.floating[Any]]], problems: list[str]) -> None:
         """Scale the columns whose name told no unit by what all their values allow."""
@@ -187,8 +221,20 @@ def _numbers(cells: pd.Series[Any], scale: float | None) -> NDArray[np.floating[
             scale = 1.0
         cells = numbers
     values = cells.to_numpy(np.float64, copy=True)
-    values[~np.isfinite(values) | (values < 0)] = np.nan
-    return values * scale if scale is not None else values
+    if scale is not None:
+        values *= scale
+    values[~((values >= 0) & (values < _LARGEST))] = np.nan
+    return values
+
+
+def _filled(cells: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Which cells hold anything."""
+    import pandas as pd
+
+    filled = cells.notna()
+    if not pd.api.types.is_numeric_dtype(cells):
+        filled &= cells.astype(str).str.strip() != ""
+    return filled.to_numpy(bool)
 
 
 def _outcome(joined: dict[str, NDArray[np.floating[Any]]]) -> None:

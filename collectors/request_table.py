@@ -6,15 +6,16 @@ that millions of rows need little more memory than the numbers that are kept.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from itertools import chain, islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from collectors.base import FileCollector, OpenFile, Parsed
+from collectors.content import encoding_of
+from collectors.delimited_text import HEADER_BYTES, Counted, dialect_of
 from collectors.piece_reader import reader_of
 from collectors.request_builder import RequestBuilder
 from collectors.request_columns import NO_HINTS, UNITS, Hints, request_columns
@@ -24,25 +25,11 @@ _ROWS = 250_000
 _RECORDS = 50_000
 _LARGEST_JSON = 128 << 20
 _LARGEST_PARQUET = 1 << 30
-_HEADER_BYTES = 4000
-_REMARKS = 20
 _DEPTH = 4
 _KEYS = 200
-_SEPARATORS = (",", ";", "\t", "|")
-_DECIMAL_COMMA = re.compile(r"\d{1,15},\d{1,9}")
 _OURS = re.compile(r'\{\s*"schema"\s*:\s*"diagnose\.')
 """What this program writes itself, such as the manifest of a recording, whose times are no requests'."""
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*(?=[-\d"tfn])')
-
-
-class _Dialect(NamedTuple):
-    separator: str
-    decimal: str
-    skipped: int
-    """Lines above the header."""
-    names: list[str]
-    longer: bool
-    """Whether rows have more cells than the header, as with a decimal comma between commas."""
 
 
 class RequestTable(FileCollector):
@@ -61,12 +48,12 @@ class RequestTable(FileCollector):
         """A header, or the keys of a first record, that tell of requests; any Parquet file."""
         if head.startswith(b"PAR1"):
             return True
-        text = head.decode("utf-8", "replace").lstrip("\ufeff").lstrip()
+        text = head.decode(encoding_of(head) or "utf-8", "replace").lstrip("\ufeff").lstrip()
         if _OURS.match(text):
             return False
         if _is_json(text):
             return bool(request_columns(_keys(text), cls.hints))
-        dialect = _dialect(text)
+        dialect = dialect_of(text)
         return dialect is not None and bool(request_columns(dialect.names, cls.hints))
 
     @classmethod
@@ -77,7 +64,7 @@ class RequestTable(FileCollector):
         if not first:
             # What is no text has no pieces of text.
             return _parquet(file, cls.hints)
-        text = first[:_HEADER_BYTES].decode("utf-8", "replace").lstrip()
+        text = first[:HEADER_BYTES].decode("utf-8", "replace").lstrip()
         pieces = chain((first,), reader)
         if text.startswith("["):
             return _json_list(file.name, pieces, cls.hints)
@@ -94,53 +81,10 @@ def _is_json(text: str) -> bool:
     return re.match(r"\[\s*\{", text) is not None
 
 
-def _dialect(text: str) -> _Dialect | None:
-    """How a table is written, told by its header and first rows; None where there is none."""
-    lines = text[:_HEADER_BYTES].split("\n")
-    if len(text) >= _HEADER_BYTES:
-        lines.pop()
-    skipped = 0
-    while lines and skipped < _REMARKS and (not lines[0].strip() or lines[0].startswith("#")):
-        lines.pop(0)
-        skipped += 1
-    rows = [line for line in lines if line.strip()]
-    if len(rows) < 2:
-        return None
-    separator = next((sign for sign in _SEPARATORS if sign in rows[0]), ",")
-    try:
-        names, *cells = list(csv.reader(rows, delimiter=separator, skipinitialspace=True))
-    except csv.Error:
-        return None
-    names = [name.strip() for name in names]
-    if len(set(names)) < len(names) or not all(len(row) >= len(names) for row in cells[:-1]):
-        return None
-    commas = separator != "," and any(_DECIMAL_COMMA.fullmatch(cell.strip()) for row in cells for cell in row)
-    longer = any(len(row) > len(names) and any(row[len(names) :]) for row in cells)
-    return _Dialect(separator, "," if commas else ".", skipped, names, longer)
-
-
-class _Counted:
-    """Counts the lines and separators that go by."""
-
-    def __init__(self, pieces: Iterable[bytes], separator: str) -> None:
-        self.lines = 0
-        self.separators = 0
-        self.quoted = False
-        self._pieces = pieces
-        self._separator = separator.encode()
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            self.lines += piece.count(b"\n") - piece.count(b"\n\n")
-            self.separators += piece.count(self._separator)
-            self.quoted |= b'"' in piece
-            yield piece
-
-
 def _csv(name: str, text: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
     import pandas as pd
 
-    dialect = _dialect(text)
+    dialect = dialect_of(text)
     columns = request_columns(dialect.names, hints) if dialect is not None else []
     if dialect is None or not columns:
         return Parsed()
@@ -152,8 +96,13 @@ def _csv(name: str, text: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
             ]
         )
     builder = RequestBuilder(columns)
-    counted = _Counted(pieces, dialect.separator)
-    problems: list[str] = []
+    counted = Counted(pieces, dialect.separator)
+    broken = False
+    problems = [
+        f"column {column.name!r} is there more than once: the first one counts"
+        for column in columns
+        if column.name in dialect.repeated
+    ]
     try:
         frames = pd.read_csv(
             reader_of(iter(counted)),
@@ -172,9 +121,10 @@ def _csv(name: str, text: str, pieces: Iterable[bytes], hints: Hints) -> Parsed:
         for frame in frames:
             builder.add(frame)
     except (ValueError, pd.errors.ParserError) as error:
+        broken = True
         problems.append(f"the table could not be read beyond row {builder.rows:,}: {str(error).strip()[:120]}")
     lost = counted.lines - dialect.skipped - 1 - builder.rows
-    if lost > 0 and not problems:
+    if lost > 0 and not broken:
         problems.append(f"{lost:,} lines are no rows of the table and were left out")
     more = counted.separators - (len(dialect.names) - 1) * (builder.rows + 1)
     if more > 0 and not counted.quoted and not dialect.skipped and len(dialect.names) > 1:
@@ -269,11 +219,16 @@ def _records(name: str, records: Iterator[dict[str, Any]], hints: Hints, problem
     builder = RequestBuilder(columns)
     rest = chain(first, records)
     while rows := [
-        {key: value for key, value in flat(record) if key in wanted and not isinstance(value, list)}
+        {key: value for key, value in flat(record) if key in wanted and not _is_no_cell(value)}
         for record in islice(rest, _RECORDS)
     ]:
         builder.add(pd.DataFrame.from_records(rows))
     return _built(builder, name, 1, problems)
+
+
+def _is_no_cell(value: object) -> bool:
+    """Whether a value of a record is none that a column of a table can hold."""
+    return isinstance(value, list) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63)
 
 
 def _parquet(file: OpenFile, hints: Hints) -> Parsed:

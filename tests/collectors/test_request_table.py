@@ -218,3 +218,64 @@ def test_a_document_over_several_lines_is_no_table_of_records() -> None:
     document = b'{\n "latency_ms": 12,\n "timestamp": 1700000000\n}\n'
     assert not RequestTable.recognises(document, "state.json")
     assert RequestTable.recognises(document.replace(b"\n", b"") + b"\n", "requests.jsonl")
+
+
+ROWS = [(f"{1_700_000_000 + at}", f"{0.5 + at / 100}") for at in range(40)]
+
+
+def written(rows: list[tuple[str, ...]], header: str = "start,latency_s") -> str:
+    return "\n".join([header, *map(",".join, rows)]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("-1", "1 values of column 'latency_s' are negative or no numbers, and were left out"),
+        ("inf", "1 values of column 'latency_s' are negative or no numbers, and were left out"),
+        ("timeout", "1 values of column 'latency_s' are negative or no numbers, and were left out"),
+        ("1e300", "1 values of column 'latency_s' are negative or no numbers, and were left out"),
+        ("", ""),
+    ],
+)
+def test_values_that_are_no_durations_are_counted(tmp_path: Path, cell: str, words: str) -> None:
+    result = read(tmp_path, written([*ROWS, ("1700000041", cell)]))
+    assert (result.reports[0].detail or "") == words
+    assert np.isfinite(table(result).columns["end_to_end_seconds"]).sum() == 40
+
+
+@pytest.mark.parametrize(
+    ("stamps", "words"),
+    [
+        (["02.03.2026 10:00:00"] * 40, "holds no time that is understood"),
+        (["2026-03-02T10:00:00Z", "2026-03-02T10:00:00"] * 20, "tells a time zone in some rows only"),
+        (["nan", "1700000000"] * 20, "20 rows tell no time in column 'start'"),
+    ],
+)
+def test_times_that_cannot_be_understood_are_told(tmp_path: Path, stamps: list[str], words: str) -> None:
+    rows = [(stamp, latency) for stamp, (_, latency) in zip(stamps, ROWS, strict=True)]
+    assert words in detail(read(tmp_path, written(rows)))
+
+
+def test_of_columns_of_one_name_the_first_counts(tmp_path: Path) -> None:
+    result = read(tmp_path, written([(*row, "9") for row in ROWS], "start,latency_s,latency_s"))
+    assert detail(result) == "column 'latency_s' is there more than once: the first one counts"
+    assert table(result).columns["end_to_end_seconds"][0] == pytest.approx(0.5)
+
+
+def test_prompts_in_a_table_may_be_long_and_have_lines_of_their_own(tmp_path: Path) -> None:
+    prompt = '"' + "a word, another\n" * 700 + '"'
+    result = read(tmp_path, written([(*row, prompt) for row in ROWS], "start,latency_s,prompt"))
+    assert len(table(result)) == 40
+    assert result.reports[0].detail is None
+
+
+def test_numbers_of_any_length_in_json_do_no_harm(tmp_path: Path) -> None:
+    lines = [json.dumps({"start_time": 1.7e9 + at, "latency_s": 0.5}) for at in range(20)]
+    result = read(
+        tmp_path, "\n".join([*lines, '{"start_time": 1700000021, "latency_s": ' + "9" * 400 + "}"]), "r.jsonl"
+    )
+    assert len(table(result)) == 21
+
+
+def test_tables_in_utf_16_are_known(tmp_path: Path) -> None:
+    assert len(table(read(tmp_path, written(ROWS).encode("utf-16")))) == 40

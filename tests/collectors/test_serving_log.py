@@ -258,3 +258,11 @@ def test_cases_from_the_field_tell_what_happened(corpus: Path) -> None:
     full = facts("jitter-kv-pool-full-retraction")["serving-load"]
     assert (full.kv_cache_usage_max_ratio, full.waiting_median) == (1.0, 3.0)
     assert facts("jitter-cuda-graph-ceiling")["serving-settings"].cuda_graph_max_batch == 32
+
+
+def test_servers_of_several_hosts_and_engines_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "servers.log"
+    path.write_text(f"=== node01 ===\n{VLLM_V1}=== node02 ===\n{VLLM_V0}{SGLANG}", encoding="utf-8")
+    facts = [fact for fact in scan_file(path, "servers.log").facts if fact.kind == "serving-load"]
+    told = {(fact.subject.host, getattr(fact, "engine")): getattr(fact, "running_max") for fact in facts}  # noqa: B009
+    assert told == {("node01", "vllm"): 16, ("node02", "vllm"): 3, ("node02", "sglang"): 12}
