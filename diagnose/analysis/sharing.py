@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.analysis.isolation import isolations, pool_taints
 from diagnose.analysis.topology_graph import TopologyGraph, topology_graph
-from diagnose.analysis.workloads import Homes, Placed, listed_workloads, placed_workloads, process_workloads, short, subject_of
+from diagnose.analysis.workloads import (
+    Homes,
+    Placed,
+    listed_workloads,
+    placed_workloads,
+    process_workloads,
+    short,
+    subject_of,
+)
 from diagnose.facts import Fact, Source, Subject
 from diagnose.facts.cpu_lists import format_cpu_list
 from diagnose.facts.nccl import NcclNetwork
@@ -37,11 +45,14 @@ def features(facts: Sequence[Fact]) -> list[Fact]:
     hosts = dict.fromkeys(one.host for one in workloads)
     wanted = [host for host in hosts if host is None or host in known or not known][:MOST_HOSTS]
     found: list[Fact] = [*processes, *(guard for guard in guards if guard.subject.host in wanted)]
+    listed: dict[str | None, list[Placed]] = defaultdict(list)
+    for one in listed_workloads(facts):
+        listed[one.host].append(one)
     for host in wanted:
         own = [guard for guard in guards if guard.subject.host == host]
         pairs = _pairs(workloads, host)
         found += _shared(by_host[host], pairs, own)
-        found += _intrusions(facts, [one for one in listed_workloads(facts) if one.host == host])
+        found += _intrusions(facts, listed[host])
     found += _leaf_uplinks(facts, workloads, wanted)
     return found
 

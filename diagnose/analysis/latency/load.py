@@ -69,8 +69,12 @@ def _dispersion(starts: Floats, span: float) -> float | None:
     """Variance over mean of arrivals in a second; None below 30 seconds."""
     if span < 30.0:
         return None
-    counts = np.bincount((starts - starts[0]).astype(np.int64))[:-1]
-    return float(counts.var() / counts.mean()) if counts.mean() > 0 else None
+    seconds = np.floor(starts - starts[0])
+    whole = float(seconds[-1])
+    # Only seconds with arrivals are counted one by one: a single false time can make a span of centuries.
+    _, counts = np.unique(seconds[seconds < whole], return_counts=True)
+    mean = float(counts.sum()) / whole
+    return float(np.square(counts, dtype=np.float64).sum()) / whole / mean - mean if mean > 0 else None
 
 
 def _omission(starts: Floats, latencies: Floats, rate: float) -> tuple[bool | None, float | None]:
