@@ -11,7 +11,7 @@ from diagnose.facts.series import Measurement, Requests
 from diagnose.knowledge.base import KnowledgeBase
 from diagnose.report.comparison.causes import compare_causes, host_names
 from diagnose.report.comparison.facts import MOST_OTHERS, compare_facts
-from diagnose.report.comparison.measured import RESULTS, compare_latencies, compare_results, load_differences
+from diagnose.report.comparison.measured import RESULTS, compare_latencies, compare_results, failures, load_differences
 from diagnose.report.comparison.model import Comparison, FactChange, MeasuredChange, SideSummary
 from diagnose.report.model import Report
 
@@ -85,6 +85,10 @@ def _notes(before: Side, after: Side, names: Mapping[str, str]) -> list[str]:
     if (before.requests is None) != (after.requests is None):
         without = before if before.requests is None else after
         notes.append(f"{without.name} holds no requests: latency cannot be compared")
+    for side in (before, after):
+        failed, known = failures(side.series)
+        if failed:
+            notes.append(f"{side.name}: {failed:,} of {known:,} requests failed; latencies are those of the others")
     differences = load_differences(before.series, after.series)
     if differences:
         notes.append(f"The load differs, and latency with it: {'; '.join(sorted(differences))}")

@@ -100,6 +100,17 @@ def load_differences(before: Sequence[Measurement], after: Sequence[Measurement]
     ]
 
 
+def failures(series: Sequence[Measurement]) -> tuple[int, int]:
+    """How many requests failed, and of how many it is known."""
+    import numpy as np
+
+    columns = [
+        item.columns["succeeded"] for item in series if isinstance(item, Requests) and "succeeded" in item.columns
+    ]
+    known = [column[np.isfinite(column)] for column in columns]
+    return sum(int((column <= 0).sum()) for column in known), sum(map(len, known))
+
+
 def _in_order(tables: Sequence[Requests], column: str) -> Floats:
     import numpy as np
 

@@ -4,6 +4,7 @@ import io
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from diagnose.facts import Fact
@@ -11,6 +12,7 @@ from diagnose.facts.bandwidth import GpuBandwidth
 from diagnose.facts.gpu import GpuClocks, GpuIdentity, GpuPower
 from diagnose.facts.host import Driver
 from diagnose.facts.nccl import NcclEnvironment
+from diagnose.facts.series import Requests
 from diagnose.facts.tuning import ClockSource, CpuFrequency
 from diagnose.report.comparison.causes import became
 from diagnose.report.comparison.compare import Side, compare
@@ -211,3 +213,12 @@ def test_equal_sides_have_no_changes_and_the_text_says_so() -> None:
     assert "no change is seen" in told.getvalue()
     assert "still there" in told.getvalue()
     assert json.loads(found.model_dump_json(by_alias=True))["schema"] == "diagnose.comparison/1"
+
+
+def test_requests_that_failed_are_told_of_each_side() -> None:
+    before, drawn = requests(1), requests(2)
+    succeeded = np.where(np.arange(len(drawn)) < 400, 0.0, 1.0)
+    after = Requests(drawn.subject, {**drawn.columns, "succeeded": succeeded}, drawn.clock, drawn.sources)
+    notes = compared(side("a", gpu(False), [before]), side("b", gpu(False), [after])).notes
+    assert "b: 400 of 4,000 requests failed; latencies are those of the others" in notes
+    assert not any(note.startswith("a:") for note in notes)
