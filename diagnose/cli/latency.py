@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from diagnose.cli.exit_codes import ExitCode
-from diagnose.cli.output import standard_output
+from diagnose.cli.output import remark, standard_output
 from diagnose.cli.prometheus_options import PrometheusQuestion, prometheus_options
 from diagnose.cli.question import Question
 
 if TYPE_CHECKING:
+    from collectors.inputs import InputReport
     from diagnose.analysis.latency.study import StreamStudy, Study
     from diagnose.facts.series import Measurement
 
@@ -46,12 +47,18 @@ def latency(
     """Tell how latency is distributed, when it is slow, and what it goes along with.
 
     FILES are tables of requests, results of serving benchmarks, and telemetry of the same time; `-` is standard input.
+
+    Exit codes: 0 told, 2 wrong usage or no latencies, 3 told, but an input was only partly read or not at all.
     """
     from diagnose.analysis.latency.study import studies
     from diagnose.report.latency import latency_report, write_latency
 
     question = Question(files, host=host, columns=columns, units=units, prometheus=prometheus)
-    found = list(studies(_measurements(question)))
+    series, lacking = _measurements(question)
+    for item in lacking:
+        words = "cannot be read" if item.status == "unreadable" else "is only partly read"
+        remark(f"{item.path} {words}: {item.detail}")
+    found = list(studies(series))
     if not found:
         raise click.UsageError(
             "no input holds the latencies of single requests, or of a server over time; "
@@ -68,10 +75,11 @@ def latency(
             for at, item in enumerate(found):
                 stream.write("\n\n" if at else "")
                 write_latency(item, _shown(item, metric), stream)
-    return ExitCode.NOTHING_FOUND
+    return ExitCode.INCOMPLETE if lacking else ExitCode.NOTHING_FOUND
 
 
-def _measurements(question: Question) -> Sequence[Measurement]:
+def _measurements(question: Question) -> tuple[Sequence[Measurement], list[InputReport]]:
+    """What was measured over time, and the inputs of which a part is missing."""
     from collectors.inputs import Status
     from collectors.resolve import resolve_readings
     from diagnose.cli.inputs import read_all
@@ -82,12 +90,10 @@ def _measurements(question: Question) -> Sequence[Measurement]:
     with Progress(sys.stderr) as progress:
         readings = resolve_readings(read_all(question, progress))
         progress("comparing latency with what may drive it")
-    unreadable = next((item for item in readings.inputs if item.status is Status.UNREADABLE), None)
-    if unreadable is not None:
-        raise click.UsageError(f"{unreadable.path}: {unreadable.detail}")
+    lacking = [item for item in readings.inputs if item.status in (Status.UNREADABLE, Status.PARTIAL)]
     if question.host is None:
-        return readings.series
-    return [item for item in readings.series if item.subject.host in (question.host, None)]
+        return readings.series, lacking
+    return [item for item in readings.series if item.subject.host in (question.host, None)], lacking
 
 
 def _shown(found: StreamStudy, metrics: Sequence[str]) -> list[Study]:

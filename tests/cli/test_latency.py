@@ -66,6 +66,18 @@ def test_svg_draws_one_latency_and_says_so(table: Path, tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_what_cannot_be_read_is_told_and_the_rest_analysed(table: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.csv"
+    odd.write_text("start,latency\n" + "".join(f"{BEGIN + at},{30 + at % 7}\n" for at in range(200)), encoding="utf-8")
+    arguments = ["latency", str(table), str(odd), str(tmp_path / "absent"), "--prometheus", "http://127.0.0.1:1"]
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert result.return_value == 3
+    assert "p99" in result.stdout
+    assert f"{odd} is only partly read: column 'latency' does not tell its unit" in result.stderr
+    assert f"{tmp_path / 'absent'} cannot be read" in result.stderr
+    assert "http://127.0.0.1:1 cannot be read: Nothing listens there" in result.stderr
+
+
 def test_inputs_without_latencies_are_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("nothing of this kind\n", encoding="utf-8")
