@@ -55,9 +55,9 @@ def latency(
 
     question = Question(files, host=host, columns=columns, units=units, prometheus=prometheus)
     series, lacking = _measurements(question)
-    for item in lacking:
-        words = "cannot be read" if item.status == "unreadable" else "is only partly read"
-        remark(f"{item.path} {words}: {item.detail}")
+    for one in lacking:
+        words = "cannot be read" if one.status == "unreadable" else "is only partly read"
+        remark(f"{one.path} {words}: {one.detail}")
     found = list(studies(series))
     if not found:
         raise click.UsageError(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -223,7 +224,7 @@ def test_a_document_over_several_lines_is_no_table_of_records() -> None:
 ROWS = [(f"{1_700_000_000 + at}", f"{0.5 + at / 100}") for at in range(40)]
 
 
-def written(rows: list[tuple[str, ...]], header: str = "start,latency_s") -> str:
+def written(rows: Sequence[tuple[str, ...]], header: str = "start,latency_s") -> str:
     return "\n".join([header, *map(",".join, rows)]) + "\n"
 
 
