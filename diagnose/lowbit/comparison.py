@@ -71,6 +71,11 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) else None
 
 
+def _stated(value: Any) -> Any:
+    """A measure as facts hold it: beyond what floats hold there is none."""
+    return finite(value) if isinstance(value, float) else value
+
+
 def error_fact(
     paths: tuple[str, str], names: tuple[str, str], told: Named, metrics: Metrics, **others: Any
 ) -> TensorError:
@@ -82,7 +87,7 @@ def error_fact(
         low_tensor=names[1] if names[1] != names[0] else None,
         layer=told.layer,
         module=told.module,
-        **{key: value for key, value in asdict(metrics).items() if key in own},
+        **{key: _stated(value) for key, value in asdict(metrics).items() if key in own},
         **others,
     )
 

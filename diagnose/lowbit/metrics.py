@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil, inf, log10, sqrt
+from math import ceil, inf, isfinite, log10, sqrt
 from typing import Any
 
 import ml_dtypes
@@ -124,11 +124,13 @@ def compare(reference: Array, low: Array) -> Metrics:
     """Measures of two matrices of equal shape (tokens, channels), of any numeric types."""
     if reference.shape != low.shape:
         raise ValueError(f"shapes differ: {reference.shape} and {low.shape}")
-    limits, small = _ranges(reference, low)
     sums = _Sums(reference.shape[1])
-    for first, second in _chunks(reference, low):
-        sums.add(first, second, limits, small)
-    return _metrics(sums, reference, low)
+    # Values near the end of float32's range pass it in differences and quotients.
+    with np.errstate(over="ignore", invalid="ignore"):
+        limits, small = _ranges(reference, low)
+        for first, second in _chunks(reference, low):
+            sums.add(first, second, limits, small)
+        return _metrics(sums, reference, low)
 
 
 def _chunks(*matrices: Array) -> Iterator[tuple[Floats, ...]]:
@@ -189,7 +191,10 @@ def _metrics(sums: _Sums, reference: Array, low: Array) -> Metrics:
 
 
 def _db(signal: float, noise: float) -> float | None:
-    return 10 * log10(signal / noise) if noise > 0.0 else None
+    """None where there is no error; minus infinity where it is beyond all numbers."""
+    if noise == 0.0:
+        return None
+    return 10 * (log10(signal) - log10(noise)) if isfinite(noise) else -inf
 
 
 def _top_share(parts: Doubles) -> float | None:

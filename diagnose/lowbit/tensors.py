@@ -44,7 +44,7 @@ class Tensor:
         values = self.load()
         if values.ndim == 0:
             return values.reshape(1, 1)
-        return values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values.reshape(-1, 1)
+        return values.reshape(prod(values.shape[:-1]), values.shape[-1]) if values.ndim > 1 else values.reshape(-1, 1)
 
     def floats(self) -> Floats:
         """All values as float32."""
@@ -70,7 +70,7 @@ def rows_of(tensor: Tensor) -> Callable[[], Array]:
 
     def load() -> Array:
         values = tensor.load()
-        return values.reshape(-1, values.shape[-1])
+        return values.reshape(prod(values.shape[:-1]), values.shape[-1])
 
     return load
 

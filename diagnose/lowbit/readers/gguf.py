@@ -53,8 +53,12 @@ def _read(path: Path, file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, Any]
     if file.read(4) != b"GGUF":
         raise TensorError(f"{path}: no GGUF file")
     version, tensors, entries = _scalar(file, "<I"), _scalar(file, "<Q"), _scalar(file, "<Q")
-    if version not in (2, 3) or max(tensors, entries) > _MOST_ENTRIES:
-        raise TensorError(f"{path}: GGUF of version {version} in this byte order is not read")
+    if version in (2 << 24, 3 << 24):
+        raise TensorError(f"{path}: big-endian GGUF is not read; write it anew as little-endian")
+    if version not in (2, 3):
+        raise TensorError(f"{path}: GGUF of version {version} is not read, only of 2 and 3; convert it anew")
+    if max(tensors, entries) > _MOST_ENTRIES:
+        raise OverflowError(tensors, entries)
     metadata = {_text(file): _value(file, _scalar(file, "<I")) for _ in range(entries)}
     described = [_entry(file) for _ in range(tensors)]
     alignment = metadata.get("general.alignment", 32)

@@ -51,8 +51,9 @@ def _parse(data: bytes) -> tuple[str, Array]:
     dtype = ONNX[kind]
     if raw or not numbers:
         values: Array = np.frombuffer(raw, dtype)
-    elif dtype.itemsize == 2 and numbers[0].dtype == np.int64:  # 16-bit floats stand in int32_data by their bits
-        values = np.concatenate(numbers).astype(np.uint16).view(dtype)
+    elif dtype.itemsize <= 2 and dtype.kind not in "iub" and numbers[0].dtype == np.int64:
+        # Floats of 16 and 8 bits stand in int32_data by their bits.
+        values = np.concatenate(numbers).astype(f"u{dtype.itemsize}").view(dtype)
     else:
         values = np.concatenate(numbers).astype(dtype)
     if values.size != prod(shape):

@@ -11,12 +11,13 @@ from diagnose.lowbit.readers.gguf import read_gguf
 from diagnose.lowbit.readers.numpy_files import read_npy, read_npz
 from diagnose.lowbit.readers.onnx_tensor import read_onnx_tensor
 from diagnose.lowbit.readers.polygraphy import read_polygraphy
-from diagnose.lowbit.readers.safetensors import read_safetensors
+from diagnose.lowbit.readers.safetensors import MOST_HEADER_BYTES, read_safetensors
 from diagnose.lowbit.readers.torch_files import read_torch
 from diagnose.lowbit.tensors import Tensor, TensorError, TensorSet
 
 _MOST_SETTINGS_BYTES = 16 << 20
-_SUFFIXES = (".safetensors", ".gguf", ".npz", ".npy", ".pb", ".pt", ".pth", ".bin")
+_PICKLES = (".pt", ".pth", ".bin")
+_SUFFIXES = (".safetensors", ".gguf", ".npz", ".npy", ".pb", *_PICKLES)
 INDEX = "model.safetensors.index.json"
 CAPTURE = "manifest.json"
 MANIFESTS = (CAPTURE, "dump.json")
@@ -28,6 +29,13 @@ def open_tensors(path: Path) -> TensorSet:
 
     Only headers are read; values stay in the files until they are asked for.
     """
+    found = _opened(path)
+    if not found:
+        raise TensorError("; ".join([f"{path}: holds no tensors that can be read", *found.problems[:3]]))
+    return found
+
+
+def _opened(path: Path) -> TensorSet:
     if path.is_dir():
         return _folder(path)
     if path.name.endswith(".index.json"):
@@ -46,11 +54,12 @@ def _file(path: Path) -> tuple[dict[str, Tensor], Mapping[str, Any], list[str]]:
     if head[:6] == b"\x93NUMPY":
         tensor = read_npy(path, path.stem)
         return {tensor.name: tensor}, {}, []
-    if path.suffix in (".pt", ".pth", ".bin"):
+    if path.suffix in _PICKLES:
         return read_torch(path), {}, []
     if head[:4] == b"PK\x03\x04":
         return read_npz(path), {}, []
-    if head[8:9] == b"{":
+    plausible = head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MOST_HEADER_BYTES
+    if plausible or path.suffix == ".safetensors":
         tensors, metadata = read_safetensors(path)
         return tensors, metadata, []
     if head.lstrip()[:1] in (b"{", b"["):
@@ -68,6 +77,9 @@ def _folder(path: Path) -> TensorSet:
     files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
     if not files:
         raise TensorError(f"{path}: holds no tensors ({', '.join(_SUFFIXES)})")
+    # Beside safetensors a pickle is the same weights once more, or the state of a trainer.
+    if any(file.suffix == ".safetensors" for file in files):
+        files = [file for file in files if file.suffix not in _PICKLES]
     # A folder of one tensor a file is named by its files; where several have one name, by their folders too.
     tensors: dict[str, Tensor] = {}
     settings: dict[str, Any] = {}

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from diagnose.lowbit.readers.numpy_files import array_of
 from diagnose.lowbit.tensors import Array, Tensor, TensorError
 
 
@@ -41,7 +39,7 @@ def _arrays(node: Any, name: str) -> Iterator[tuple[str, Array]]:
     elif isinstance(node, dict):
         encoded = node.get("array")
         if isinstance(encoded, str):
-            yield name, np.load(io.BytesIO(base64.b64decode(encoded)), allow_pickle=False)
+            yield name, array_of(base64.b64decode(encoded))
             return
         for key, value in node.items():
             # Wrappers between a tensor's name and its array have keys of their own.

@@ -10,15 +10,18 @@ import json
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from diagnose.lowbit.tensors import Array, Tensor, TensorError
 from diagnose.lowbit.types import SAFETENSORS, SUB_BYTE
 
-_MOST_HEADER_BYTES = 100 << 20
+MOST_HEADER_BYTES = 100 << 20
 """As much as the format's own library accepts."""
+_MOST_AXES = 64
+"""As many as numpy has."""
+_MOST_ELEMENTS = 1 << 56
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, Tensor], Mapping[str, str]]:
@@ -27,16 +30,20 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], Mapping[str, str]]:
     header, begin = _header(path, size)
     metadata = header.pop("__metadata__", {})
     found = {}
-    for name, entry in sorted(header.items(), key=lambda item: _offset(item[1])):
-        tensor = _tensor(path, name, entry, begin, size)
-        found[name] = tensor
+    last = 0
+    for name, entry in sorted(header.items(), key=lambda item: _offsets(item[1])):
+        found[name] = _tensor(path, name, entry, begin, size)
+        first, end = _offsets(entry)
+        if first < last:
+            raise TensorError(f"{path}: the header lays {name!r} over another tensor")
+        last = end
     return found, metadata if isinstance(metadata, dict) else {}
 
 
 def _header(path: Path, size: int) -> tuple[dict[str, Any], int]:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(_MOST_HEADER_BYTES, size - 8):
+        if not 2 <= length <= min(MOST_HEADER_BYTES, size - 8):
             raise TensorError(f"{path}: the header of a safetensors file is missing or damaged")
         try:
             header = json.loads(file.read(length))
@@ -47,17 +54,21 @@ def _header(path: Path, size: int) -> tuple[dict[str, Any], int]:
     return header, 8 + length
 
 
-def _offset(entry: Any) -> int:
+def _offsets(entry: Any) -> tuple[int, int]:
     offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
-    return offsets[0] if isinstance(offsets, list) and offsets and isinstance(offsets[0], int) else -1
+    return (offsets[0], offsets[1]) if _whole(offsets) and len(offsets) == 2 else (-1, -1)
+
+
+def _whole(numbers: Any) -> TypeGuard[list[int]]:
+    return isinstance(numbers, list) and all(type(number) is int for number in numbers)
 
 
 def _tensor(path: Path, name: str, entry: Any, begin: int, size: int) -> Tensor:
-    try:
-        kind, shape = entry["dtype"], tuple(int(length) for length in entry["shape"])
-        first, last = (int(offset) for offset in entry["data_offsets"])
-    except (TypeError, KeyError, ValueError) as error:
-        raise TensorError(f"{path}: the header's entry for {name!r} is damaged") from error
+    first, last = _offsets(entry)
+    told = entry if isinstance(entry, dict) else {}
+    kind, shape = told.get("dtype"), tuple(told["shape"]) if _whole(told.get("shape")) else None
+    if not isinstance(kind, str) or shape is None or len(shape) > _MOST_AXES:
+        raise TensorError(f"{path}: the header's entry for {name!r} is damaged")
     if kind in SUB_BYTE:
         bits = prod(shape) * SUB_BYTE[kind]
         shape, dtype, stored = (-(-bits // 8),), np.dtype(np.uint8), kind.lower()
@@ -66,7 +77,9 @@ def _tensor(path: Path, name: str, entry: Any, begin: int, size: int) -> Tensor:
         stored = dtype.name
     else:
         raise TensorError(f"{path}: {name!r} is of type {kind!r}, which is unknown here")
-    if min(shape, default=0) < 0 or last - first != prod(shape) * dtype.itemsize:
+    if min(shape, default=0) < 0 or prod(max(length, 1) for length in shape) >= _MOST_ELEMENTS:
+        raise TensorError(f"{path}: the header's entry for {name!r} is damaged")
+    if last - first != prod(shape) * dtype.itemsize:
         raise TensorError(f"{path}: the header's entry for {name!r} contradicts itself")
     if first < 0 or begin + last > size:
         raise TensorError(f"{path}: the file ends before {name!r} does; it was cut off, or copied only in part")
