@@ -37,7 +37,11 @@ def compare_inputs(
             raise TensorError("--noise, --weights and --original go with recorded activations; these are checkpoints")
         return compare_checkpoints(one, other, names, progress, every_element)
     if is_checkpoint(other) or is_checkpoint(one):
-        raise TensorError("one of the two is a checkpoint and the other holds recorded activations")
+        weighty, recorded = (low, reference) if is_checkpoint(other) else (reference, low)
+        raise TensorError(
+            f"{weighty} is a checkpoint and {recorded} holds recorded activations: compare two checkpoints, or "
+            "two runs with the checkpoint as --weights"
+        )
     if original is not None and weights is None:
         raise TensorError("--original is compared with --weights, which is missing")
     low_weights = None if weights is None else open_tensors(weights)

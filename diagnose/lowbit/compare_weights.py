@@ -27,6 +27,7 @@ from diagnose.lowbit.hypotheses import Hypothesis
 from diagnose.lowbit.metrics import Metrics, compare
 from diagnose.lowbit.names import named
 from diagnose.lowbit.pairing import Pair, pair
+from diagnose.lowbit.reference import decoded, is_quantised
 from diagnose.lowbit.sampling import sample_rows
 from diagnose.lowbit.scales import scale_facts
 from diagnose.lowbit.tensors import Tensor, TensorError, TensorSet, as_floats
@@ -46,8 +47,15 @@ def compare_checkpoints(
     progress: Progress = lambda _: None,
     every_element: bool = False,
 ) -> Comparison:
-    """Examine all weights that both have. Raises TensorError where they have none in common."""
-    return _Comparing(reference, open_checkpoint(low), mapping, progress, every_element).run()
+    """Examine all weights that both have. Raises TensorError where they have none in common, or are exchanged."""
+    checkpoint, original = open_checkpoint(low), open_checkpoint(reference)
+    if is_quantised(original):
+        if not is_quantised(checkpoint):
+            raise TensorError(
+                f"{reference.path} is quantised and {low.path} is not: name the original first, then its quantised form"
+            )
+        reference = decoded(original)
+    return _Comparing(reference, checkpoint, mapping, progress, every_element).run()
 
 
 def _measured(result: WeightResult) -> Metrics:
@@ -78,7 +86,7 @@ class _Comparing:
         for found in self.pairing.pairs:
             told = named(found.low)
             self.by_module[told.module, told.parameter].append(found)
-        self.problems = [*checkpoint.problems, *self.pairing.mismatched]
+        self.problems = [*reference.problems, *checkpoint.problems, *self.pairing.mismatched]
 
     def run(self) -> Comparison:
         examiner = Examiner(self._head_rows())
