@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from diagnose.cli.errors import UnusableInput
 from diagnose.cli.exit_codes import ExitCode
 from diagnose.cli.output import remark
 
@@ -65,7 +66,7 @@ def capture(
 
     try:
         network = model_from_function(factory) if factory else model_from_folder(model or "", dtype)
-        network = network.to(device) if device else network
+        network = _placed(network, device)
         recorder = Recorder(
             network,
             output,
@@ -78,16 +79,37 @@ def capture(
         )
         with recorder, torch().inference_mode():
             for call in recorder.inputs() if prompts is None else prompts_of(prompts):
-                network(**_moved(call, network))
+                _call(network, call)
                 if recorder.stopped is not None:
                     break
     except CaptureError as error:
-        raise click.UsageError(str(error)) from error
+        raise UnusableInput(str(error)) from error
     if recorder.stopped is not None:
         remark(f"the capture ended early: {recorder.stopped}")
         return ExitCode.INCOMPLETE
     remark(f"recorded into {output}")
     return ExitCode.NOTHING_FOUND
+
+
+def _placed(network: Any, device: str | None) -> Any:
+    from diagnose.capture import CaptureError
+
+    try:
+        return network.to(device) if device else network
+    except (RuntimeError, AssertionError) as error:
+        raise CaptureError(f"the model cannot be moved to {device}: {error}") from error
+
+
+def _call(network: Any, call: dict[str, Any]) -> None:
+    """Run the model; what it fails with is its own, out of memory above all."""
+    from diagnose.capture import CaptureError
+
+    try:
+        network(**_moved(call, network))
+    except CaptureError:
+        raise
+    except Exception as error:
+        raise CaptureError(f"the model failed: {type(error).__name__}: {error}") from error
 
 
 def _moved(call: dict[str, Any], network: Any) -> dict[str, Any]:

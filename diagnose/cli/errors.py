@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import click
+
+from diagnose.cli.exit_codes import ExitCode
+
+
+class UnusableInput(click.ClickException):
+    """What was given cannot be used; the command itself was written rightly, so that its help would not help."""
+
+    exit_code = ExitCode.UNUSABLE
+
 
 def known_error(error: Exception) -> str | None:
     """The sentence for an error that the user can do something about; None for a defect of the program."""

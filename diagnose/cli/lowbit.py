@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from diagnose.cli.errors import UnusableInput
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
 from diagnose.cli.output import standard_output
 from diagnose.cli.progress import Progress
@@ -72,7 +73,7 @@ def compare(
                 reference, low, mapping, noise, weights, original, low_format, every_element, progress
             )
         except TensorError as error:
-            raise click.UsageError(str(error)) from error
+            raise UnusableInput(str(error)) from error
         progress("ranking causes")
         report = _diagnosed(found, [str(reference), str(low)])
     if svg is not None:
@@ -86,7 +87,7 @@ def compare(
         severities=[cause.severity for cause in report.causes if cause.probability >= ESTABLISHED],
         fail_on=fail_on,
         unusable=False,
-        incomplete=bool(found.problems),
+        incomplete=bool(found.problems or report.problems),
     )
 
 

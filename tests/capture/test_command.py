@@ -29,6 +29,11 @@ FACTORY = textwrap.dedent(
         torch.manual_seed(0)
         return Model()
 
+    def large():
+        model = make()
+        model.lm_head.register_forward_hook(lambda *_: 1 / 0)
+        return model
+
     def text():
         return "no model"
     """
@@ -57,6 +62,8 @@ def test_two_runs_of_a_function_s_model(tmp_path: Path, monkeypatch: pytest.Monk
         ("no-colon", '{"input_ids": [1]}', "module:function"),
         ("factory_of_test:make", '{"input_ids": "text"}', "no list of token ids"),
         ("factory_of_test:make", "", "holds no prompt"),
+        ("factory_of_test:large", '{"input_ids": [1]}', "the model failed: ZeroDivisionError"),
+        ("factory_of_test:make", '{"input_ids": [50]}', "the model failed: IndexError"),
         ("factory_of_test:make", "{", "no JSON"),
     ],
 )
