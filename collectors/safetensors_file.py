@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from math import prod
+from pathlib import Path
 from typing import Any, ClassVar
 
 from collectors.base import FileCollector, OpenFile, Parsed
@@ -43,7 +44,17 @@ class SafetensorsFile(FileCollector):
         if not isinstance(header, dict):
             return Parsed(problems=["the header is no JSON object"])
         entries = {name: entry for name, entry in header.items() if name != "__metadata__" and isinstance(entry, dict)}
-        return Parsed(facts=[_fact(entries, file.name)])
+        return Parsed(facts=[_fact(entries, file.name)], problems=_problems(entries, 8 + length, file.path))
+
+
+def _problems(entries: dict[str, dict[str, Any]], begin: int, path: Path | None) -> list[str]:
+    """Whether the file, where its size can be asked for, holds all that its header names."""
+    offsets = [entry.get("data_offsets") for entry in entries.values()]
+    ends = [pair[-1] for pair in offsets if isinstance(pair, list) and pair]
+    last = max((end for end in ends if isinstance(end, int)), default=0)
+    if path is None or path.stat().st_size >= begin + last:
+        return []
+    return ["the file ends before its tensors do: it was cut off, or copied only in part"]
 
 
 def _fact(entries: dict[str, dict[str, Any]], name: str) -> TensorFile:

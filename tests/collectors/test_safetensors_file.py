@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -53,3 +54,14 @@ def test_any_bytes_are_read_without_an_error(tmp_path: Path) -> None:
 def test_other_files_are_not_taken_for_tensors() -> None:
     assert not SafetensorsFile.recognises(b'{"a": 1, "b": {"c": 2}}', "a.json")
     assert not SafetensorsFile.recognises(b"", "a.safetensors")
+
+
+def test_a_file_that_ends_before_its_tensors_is_told(tmp_path: Path) -> None:
+    text = json.dumps({"a.weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(7))
+
+    [read] = read_inputs([str(path)]).inputs
+
+    assert read.status == Status.PARTIAL
+    assert "cut off" in str(read.detail)
