@@ -85,6 +85,7 @@ bench: setup ## print figures: accuracy on the cases at hand, speed of the engin
 	$(BIN)/python benchmarks/cases.py
 	$(BIN)/python benchmarks/lowbit_accuracy.py
 	$(BIN)/python benchmarks/scenarios.py
+	$(BIN)/python benchmarks/serving_scenarios.py
 	$(BIN)/python benchmarks/engine_speed.py
 	$(BIN)/python benchmarks/scan_speed.py
 	$(BIN)/python benchmarks/latency_speed.py

@@ -82,9 +82,8 @@ def main() -> int:
          calibration]
     )  # fmt: skip
     print(table)
-    print(
-        f"\n{len(everything)} runs in {time.perf_counter() - start:.0f} s, {time.process_time() - spent:.0f} s of one core"
-    )
+    passed, used = time.perf_counter() - start, time.process_time() - spent
+    print(f"\n{len(everything)} runs in {passed:.0f} s, {used:.0f} s of one core")
     if options.misses:
         print("\n" + misses(everything))
     if options.write:

@@ -26,6 +26,7 @@ from diagnose.analysis import (
     trace_features,
     training_runs,
     training_scaling,
+    workloads,
 )
 from diagnose.analysis.latency import features as latency_features
 from diagnose.facts import Fact
@@ -42,6 +43,7 @@ HOST_FEATURES: tuple[Feature, ...] = (
     scaling.features,
     topology_features.features,
     benchmark_stages.features,
+    workloads.features,
 )
 """Each takes the facts of one host and returns new ones."""
 

@@ -12,7 +12,6 @@ from diagnose.analysis.workloads import (
     Placed,
     listed_workloads,
     placed_workloads,
-    process_workloads,
     short,
     subject_of,
 )
@@ -31,20 +30,19 @@ MOST_HOSTS = 64
 
 
 def features(facts: Sequence[Fact]) -> list[Fact]:
-    """Processes by their role, sharing, isolation and intrusions of all hosts."""
+    """Sharing, isolation and intrusions of all hosts."""
     workloads = placed_workloads(facts)
-    processes: list[Fact] = [*process_workloads(facts)]
     guards = isolations(facts, workloads)
     if not workloads:
         # What keeps workloads apart says something only where workloads are known.
-        return processes
+        return []
     by_host: dict[str | None, list[Fact]] = defaultdict(list)
     for fact in facts:
         by_host[fact.subject.host].append(fact)
     known = set(Homes.of(facts).hosts.values())
     hosts = dict.fromkeys(one.host for one in workloads)
     wanted = [host for host in hosts if host is None or host in known or not known][:MOST_HOSTS]
-    found: list[Fact] = [*processes, *(guard for guard in guards if guard.subject.host in wanted)]
+    found: list[Fact] = [guard for guard in guards if guard.subject.host in wanted]
     listed: dict[str | None, list[Placed]] = defaultdict(list)
     for one in listed_workloads(facts):
         listed[one.host].append(one)

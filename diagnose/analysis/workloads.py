@@ -160,28 +160,27 @@ def _processes(facts: Iterable[Fact]) -> Iterator[Placed]:
     yield from _gathered(replace(one, role=role_of({"command": one.name}).role, running=True) for one in found.values())
 
 
-def process_workloads(facts: Iterable[Fact]) -> Iterator[Workload]:
-    """Each process whose name tells its role, as a workload of its own."""
-    seen: set[tuple[str | None, int]] = set()
+def features(facts: Sequence[Fact]) -> list[Fact]:
+    """Each process with a GPU whose name tells its role, as a workload of its own."""
+    found: dict[int, Fact] = {}
     for fact in facts:
         process = fact.subject.process_id
-        if process is None or not isinstance(fact, GpuProcess | ProcessPlacement) or not fact.name:
+        if process is None or process in found or not isinstance(fact, GpuProcess | ProcessPlacement) or not fact.name:
             continue
         role = role_of({"command": fact.name})
-        if role.role not in (TRAINING, INFERENCE) or (fact.subject.host, process) in seen:
-            continue
-        seen.add((fact.subject.host, process))
-        yield Workload(
-            subject=Subject(host=fact.subject.host, process_id=process),
-            sources=fact.sources[:1],
-            name=fact.name,
-            role=role.role,
-            role_from=role.told_by,
-            role_words=role.words,
-            system="process",
-            job=str(process),
-            running=True,
-        )
+        if role.role in (TRAINING, INFERENCE):
+            found[process] = Workload(
+                subject=Subject(host=fact.subject.host, process_id=process),
+                sources=fact.sources[:1],
+                name=fact.name,
+                role=role.role,
+                role_from=role.told_by,
+                role_words=role.words,
+                system="process",
+                job=str(process),
+                running=True,
+            )
+    return [*found.values()]
 
 
 def _gathered(processes: Iterable[Placed]) -> Iterator[Placed]:

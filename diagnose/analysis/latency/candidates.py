@@ -34,8 +34,10 @@ FOLLOWS_FROM: Mapping[Driver, tuple[Driver, ...]] = {
     Driver.STORAGE_PRESSURE: (Driver.MEMORY_PRESSURE, Driver.PAGE_FAULTS),
     Driver.STORAGE_READS: (Driver.MEMORY_PRESSURE, Driver.PAGE_FAULTS),
 }
-"""Driver to those that bring it about, which it therefore explains nothing of: a full link drops and pauses, clocks fall
-by their limits and in pauses, and what was swapped out is read from a disk."""
+"""Driver to those that bring it about, which it therefore explains nothing of.
+
+A full link drops and pauses, clocks fall by their limits and in pauses, and what was swapped out is read from a disk.
+"""
 FROM_OUTSIDE = frozenset({Driver.ARRIVAL_RATE, Driver.PREFILL_TOKENS})
 """What clients send is no consequence of what the machine does: it explains whatever it cannot be told apart from."""
 _SMOOTHED = (4, 16)

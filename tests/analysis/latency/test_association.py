@@ -79,6 +79,21 @@ def test_the_driver_is_found_and_what_follows_it_is_explained_by_it(seed: int) -
     assert found["gpu_temperature_celsius"].verdict == "not-shown"
 
 
+def test_what_a_driver_brings_about_does_not_explain_it_though_it_goes_along_more_closely() -> None:
+    numbers = np.random.default_rng(3)
+    traffic = bursts_of_traffic(numbers)
+    times = arrival_times(numbers, 8.0, SECONDS)
+    for result, rate in (("tcp_retransmits_per_second", 20.0), ("gpu_utilization_ratio", 0.5)):
+        found = associations(
+            [
+                requests(times, ttft=slowed(numbers, times, traffic)),
+                series("nic_transmit_bytes_per_second", 1e10 * traffic + 4e9 * numbers.random(SECONDS), nic="eth0"),
+                series(result, rate * traffic + 0.01 * rate * numbers.random(SECONDS)),
+            ]
+        )
+        assert found["nic_transmit_bytes_per_second"].verdict == "associated", result
+
+
 def test_two_drivers_of_their_own_both_stand() -> None:
     numbers = np.random.default_rng(11)
     one, other = bursts_of_traffic(numbers), bursts_of_traffic(numbers)

@@ -15,7 +15,7 @@ def _load_in_bursts(world: World, rng: Random) -> None:
 
 
 def _training_on_its_own(world: World, rng: Random) -> None:
-    """A training job on the node's other GPUs, with its own NIC: its steps show in the telemetry and in nothing else."""
+    """A job on the node's other GPUs, with its own NIC: its steps show in the telemetry and in nothing else."""
     world.training = Training(
         place="same-node", step_seconds=rng.uniform(8, 16), exchange_share=0.4, cores=rng.uniform(8, 16),
         writes=rng.uniform(5e8, 1e9), checkpoint_every=100.0,
@@ -32,12 +32,12 @@ def _training_on_the_nic(world: World, rng: Random) -> None:
 
 def _busy_processors(world: World, rng: Random) -> None:
     """Others keep half of the CPUs busy, and nobody waits for one."""
-    world.host.others = 0.5 * world.host.cores
+    world.host.others = rng.uniform(0.4, 0.55) * world.host.cores
 
 
 def _exporter(world: World, rng: Random) -> None:
     """A light task each minute, that halts nothing for longer than a few milliseconds."""
-    world.host.task_period, world.host.task_seconds = 60.0, 0.003
+    world.host.task_period, world.host.task_seconds = rng.choice([30.0, 60.0]), 0.003
 
 
 BYSTANDERS: Mapping[str, Callable[[World, Random], None]] = {

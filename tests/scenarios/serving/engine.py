@@ -316,8 +316,14 @@ class _Engine:
             host += 0.016 * self.made.host_factor[tick]
         if server.profiled is not None and server.profiled[0] < now / world.seconds < server.profiled[1]:
             host += 0.012 * self.rng.lognormal(0, 0.6)
-        length = work + waited + copies * (2 if world.host.crossing > 1 else 1) + host + self._interrupted(now, decodes, tokens)
-        after = now + length
+        length = (
+            work
+            + waited
+            + copies * (2 if world.host.crossing > 1 else 1)
+            + host
+            + self._interrupted(now, decodes, tokens)
+        )
+        after = float(now + length)
         self._book(now, length, work + waited, moved, tokens, decodes, ratio, by_power, by_heat, power, waited, watts)
         self._finish(after, done, decodes)
         if self.world.server.quota_cpus is not None:

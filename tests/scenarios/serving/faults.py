@@ -131,14 +131,14 @@ def _ramp(world: World, rng: Random) -> None:
 @_fault("power-cap-throttling", "clocks")
 def _cap(world: World, rng: Random) -> None:
     world.brings.discard("recorded")
-    world.clocks.power_limit = round(world.gpu.power_limit * rng.uniform(0.42, 0.52))
-    world.load.use = max(world.load.use, 0.55)
+    world.clocks.power_limit = round(world.gpu.power_limit * rng.uniform(0.4, 0.5))
+    world.load.use = rng.uniform(0.35, 0.45)
 
 
 @_fault("thermal-throttling", "clocks")
 def _heat(world: World, rng: Random) -> None:
     world.brings.discard("recorded")
-    world.load.use = max(world.load.use, 0.55)
+    world.load.use = rng.uniform(0.35, 0.45)
     rise = world.gpu.slowdown_celsius - world.clocks.ambient_celsius
     # Hot enough at the power of serving: the clocks fall, the GPU cools, and they rise again.
     world.clocks.celsius_per_watt = rise / (world.gpu.power_limit * rng.uniform(0.40, 0.46))
@@ -192,6 +192,7 @@ def _graphs(world: World, rng: Random) -> None:
 @_fault("runtime-jit-compilation", "server")
 def _compiles(world: World, rng: Random) -> None:
     world.server.compiles = True
+    world.load.use = rng.uniform(0.3, 0.6)
 
 
 @_fault("garbage-collection-pauses", "server")

@@ -86,7 +86,7 @@ def topology(run: Run) -> str:
     lines = ["\t" + "".join(f"GPU{index}\t" for index in range(count)) + "CPU Affinity\tNUMA Affinity\tGPU NUMA ID"]
     for row in range(count):
         cells = "".join(
-            f" X \t" if row == column else "PIX\t" if frozenset((row, column)) in close else "NODE\t"
+            " X \t" if row == column else "PIX\t" if frozenset((row, column)) in close else "NODE\t"
             for column in range(count)
         )
         lines.append(f"GPU{row}\t{cells}0-{run.world.host.cores - 1}\t0\t\tN/A")

@@ -28,7 +28,8 @@ def sar(run: Run) -> str:
         ("       tps      rtps      wtps      dtps   bread/s   bwrtn/s   bdscd/s", lambda at: (
             f"    120.00     20.00    100.00      0.00 {told.reads[at] / 512:9.2f} {told.writes[at] / 512:9.2f}"
             "      0.00")),
-        (" kbmemfree   kbavail kbmemused  %memused kbbuffers  kbcached  kbcommit   %commit  kbactive   kbinact   kbdirty",
+        (" kbmemfree   kbavail kbmemused  %memused kbbuffers  kbcached  kbcommit   %commit  kbactive   kbinact"
+         "   kbdirty",
          lambda at: (f" 90000000 {told.available[at] / 1024:.0f} 200000000     50.00    100000  90000000 150000000"
                      "     30.00  90000000  60000000      2000")),
         ("   runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked", lambda at: (
@@ -41,7 +42,8 @@ def sar(run: Run) -> str:
         ("  atmptf/s  estres/s retrans/s isegerr/s   orsts/s", lambda at: (
             f"      0.00      0.10 {told.retransmits[at]:9.2f}      0.00      0.20")),
     )  # fmt: skip
-    head = f"Linux 5.15.0-118-generic ({world.host.name}) \t{stamp(run, 0, '%m/%d/%Y')} \t_x86_64_\t({world.host.cores} CPU)\n"
+    day = stamp(run, 0, "%m/%d/%Y")
+    head = f"Linux 5.15.0-118-generic ({world.host.name}) \t{day} \t_x86_64_\t({world.host.cores} CPU)\n"
     lines = [head]
     for titles, row in tables:
         lines += ["", f"{stamp(run, 0, '%H:%M:%S')} {titles}"]

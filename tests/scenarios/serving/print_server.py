@@ -57,8 +57,8 @@ def _vllm(run: Run) -> str:
     config = (
         f"model='{world.gpu.model}', speculative_config=None, dtype=torch.bfloat16, max_seq_len=32768, "
         f"tensor_parallel_size={world.gpu.group}, quantization=None, enforce_eager=False, kv_cache_dtype=auto, "
-        f"chunked_prefill_enabled={chunked}, compilation_config={{\"level\":3,"
-        f"\"cudagraph_capture_sizes\":{_graph_sizes(server.graph_max)[::-1]},\"max_capture_size\":{server.graph_max}}}"
+        f'chunked_prefill_enabled={chunked}, compilation_config={{"level":3,'
+        f'"cudagraph_capture_sizes":{_graph_sizes(server.graph_max)[::-1]},"max_capture_size":{server.graph_max}}}'
     ).replace(", ", ", ")
     arguments = {"model_tag": world.gpu.model, "max_num_seqs": server.max_running}
     if chunked:
@@ -73,8 +73,8 @@ def _vllm(run: Run) -> str:
         (-60.0, f"{core} INFO {at(-60)} [gpu_model_runner.py:2485] Graph capturing finished in 18 secs, took 0.74 GiB"),
     ]
     preempted = np.array(run.served.preempted)
-    for moment in range(_EVERY, int(world.seconds), _EVERY):
-        prompts, answers, running, waiting, cache = _interval(run, moment)
+    for moment in np.arange(_EVERY, world.seconds, _EVERY).tolist():
+        prompts, answers, running, waiting, cache = _interval(run, int(moment))
         taken = int(((preempted >= moment - _EVERY) & (preempted < moment)).sum())
         told = f"Preemptions: {taken}, " if taken else ""
         lines.append(
@@ -132,16 +132,17 @@ def _sglang(run: Run) -> str:
          f"max_prefill_tokens=16384, max_running_requests={server.max_running}, context_len=32768"),
     ]  # fmt: skip
     graphs = {int(moment): (decodes, inside) for moment, decodes, inside in run.served.outside}
-    for moment in range(5, int(world.seconds), 5):
-        rows = run.served.seconds[moment - 5 : moment]
-        _, running, waiting, cache = run.served.samples[min(moment, len(run.served.samples) - 1)]
+    for moment in np.arange(5, world.seconds, 5).tolist():
+        second = int(moment)
+        rows = run.served.seconds[second - 5 : second]
+        _, running, waiting, cache = run.served.samples[min(second, len(run.served.samples) - 1)]
         prompts, answers = sum(row.prompt_tokens for row in rows), sum(row.generated for row in rows)
         if prompts:
             lines.append(
-                (moment - 2, f"[{at(moment - 2)} TP0] Prefill batch. #new-seq: 2, #new-token: {prompts}, #cached-token: "
-                 f"0, token usage: {cache:.2f}, #running-req: {running}, #queue-req: {waiting}")
+                (moment - 2, f"[{at(moment - 2)} TP0] Prefill batch. #new-seq: 2, #new-token: {prompts}, "
+                 f"#cached-token: 0, token usage: {cache:.2f}, #running-req: {running}, #queue-req: {waiting}")
             )  # fmt: skip
-        decodes, inside = graphs.get(moment, (running, True))
+        decodes, inside = graphs.get(second, (running, True))
         if decodes:
             lines.append(
                 (moment, f"[{at(moment)} TP0] Decode batch. #running-req: {decodes}, #token: "

@@ -59,14 +59,16 @@ class ServingScenario:
         return found
 
 
-def scenario(causes: Sequence[str], seed: int, bystander: str | None = None) -> ServingScenario:
-    """A world with these causes; without any, one in which nothing is wrong."""
+def scenario(causes: Sequence[str], seed: int, bystander: str | None = None, recorded: bool = False) -> ServingScenario:
+    """A world with these causes; without any, one in which nothing is wrong. `recorded`: the host is, in any case."""
     rng = Random(zlib.crc32(f"serving/{seed}/{'+'.join(causes)}/{bystander or ''}".encode()))
     world = draw_world(rng.getrandbits(32), rng)
     if bystander is not None:
         BYSTANDERS[bystander](world, rng)
     for name in causes:
         FAULTS[name].inject(world, rng)
+    if recorded:
+        world.brings.add("recorded")
     if "recorded" in world.brings:
         # Recordings tell UTC, and who makes one notes requests in it too.
         world.host.zone = "utc"

@@ -57,9 +57,16 @@ def noted(world: World, made: Conditions, served: Served, rng: np.random.Generat
     ttft = first - arrived + way + first_late + own
     e2e = np.maximum(finished - arrived + way + last_late + own, ttft + 0.001)
     return Noted(
-        arrived, ttft, e2e, served.scheduled[ended] - arrived, first - arrived, finished - arrived,
-        served.prompts[ended], served.answers[ended], np.concatenate([first_lost, last_lost]),
-    )  # fmt: skip
+        arrived,
+        ttft,
+        e2e,
+        served.scheduled[ended] - arrived,
+        first - arrived,
+        finished - arrived,
+        served.prompts[ended],
+        served.answers[ended],
+        np.concatenate([first_lost, last_lost]),
+    )
 
 
 def by_second(ticks: Numbers, seconds: int) -> Numbers:
@@ -138,19 +145,23 @@ def telemetry(world: World, made: Conditions, served: Served, seen: Noted, rng: 
         busy=np.clip(rough(np.minimum(wanted, host.cores) / host.cores, 0.02), 0, 1),
         iowait=np.clip(rough(0.001 + 0.05 * by_second(made.io_pressure, count), 0.2), 0, 0.5),
         runnable=np.maximum(1, np.round(rough(wanted, 0.12))),
-        sent=rough(sent, 0.01), received=rough(of("prompt_tokens") * 6 + by_second(made.ingress_bytes, count), 0.01),
-        segments=rough(sent / 1400 + 50, 0.02), retransmits=np.round(again),
+        sent=rough(sent, 0.01),
+        received=rough(of("prompt_tokens") * 6 + by_second(made.ingress_bytes, count), 0.01),
+        segments=rough(sent / 1400 + 50, 0.02),
+        retransmits=np.round(again),
         writes=rough(by_second(made.writes, count), 0.05),
         reads=rough(2e5 + by_second(made.faults, count) * 4096, 0.3),
         faults=np.round(by_second(made.faults, count) + rng.poisson(0.3, count)),
         swapped=np.round(by_second(made.swapped, count)),
-        available=by_second(made.free_bytes, count), interrupts=rough(by_second(made.interrupts, count) + 4 * tokens, 0.03),
+        available=by_second(made.free_bytes, count),
+        interrupts=rough(by_second(made.interrupts, count) + 4 * tokens, 0.03),
         switches=rough(3e4 + 30 * tokens + 2000 * others, 0.05),
         cpu_pressure=np.clip(rough(0.004 + 0.9 * crowded / (1 + crowded), 0.2), 0, 1),
         io_pressure=np.clip(rough(0.003 + by_second(made.io_pressure, count), 0.15), 0, 1),
         memory_pressure=np.clip(rough(by_second(made.memory_pressure, count), 0.2), 0, 1),
-        periods=of("periods"), throttled=of("throttled"),
-    )  # fmt: skip
+        periods=of("periods"),
+        throttled=of("throttled"),
+    )
 
 
 def _gpus(world: World, made: Conditions, served: Served, rng: np.random.Generator) -> list[GpuRows]:
@@ -179,16 +190,21 @@ def _gpus(world: World, made: Conditions, served: Served, rng: np.random.Generat
         slow = 1 - 0.38 * hot
         found.append(
             GpuRows(
-                index, np.clip(busy + taken * (1 - busy), 0, 1), np.clip(0.75 * moved + 1.1 * bandwidth, 0, 1),
-                np.maximum(gpu.power_idle, watts + 3 * noise[0]), np.maximum(served.celsius[:count] + index, (gpu.slowdown_celsius - 1) * hot) + 0.4 * noise[1],
-                np.round(gpu.clock_max * np.minimum(1.0, clock * slow) / 15) * 15, gpu.memory_clock,
+                index,
+                np.clip(busy + taken * (1 - busy), 0, 1),
+                np.clip(0.75 * moved + 1.1 * bandwidth, 0, 1),
+                np.maximum(gpu.power_idle, watts + 3 * noise[0]),
+                np.maximum(served.celsius[:count] + index, (gpu.slowdown_celsius - 1) * hot) + 0.4 * noise[1],
+                np.round(gpu.clock_max * np.minimum(1.0, clock * slow) / 15) * 15,
+                gpu.memory_clock,
                 0.9 * gpu.memory_bytes,
                 np.maximum(1e6, prompts * 4e4 + pcie * 0.9 * gpu.pcie_bytes * (1 + 0.1 * noise[2])),
                 np.maximum(1e6, 2e6 + prompts * 900 + 0.1 * pcie * gpu.pcie_bytes * (1 + 0.1 * noise[3])),
-                np.clip(held[0], 0, 1), np.clip(held[1] + hot, 0, 1),
+                np.clip(held[0], 0, 1),
+                np.clip(held[1] + hot, 0, 1),
                 world.clocks.power_limit or gpu.power_limit,
             )
-        )  # fmt: skip
+        )
     if world.training is not None and world.training.place == "same-node":
         work = by_second(made.training_power, count)
         for index in range(gpu.group, gpu.group + 2):
@@ -196,11 +212,19 @@ def _gpus(world: World, made: Conditions, served: Served, rng: np.random.Generat
             heat = 34 + 38 * np.convolve(work, np.exp(-np.arange(60) / 25.0) / 25, mode="full")[:count]
             found.append(
                 GpuRows(
-                    index, np.clip(work + 0.02 * rng.normal(0, 1, count), 0, 1), np.clip(0.5 * work, 0, 1),
-                    np.maximum(gpu.power_idle, watts + 6 * rng.normal(0, 1, count)), heat + 0.4 * rng.normal(0, 1, count),
-                    np.full(count, float(gpu.clock_max)), gpu.memory_clock, 0.85 * gpu.memory_bytes,
-                    np.maximum(1e6, 2e8 * work), np.maximum(1e6, 5e7 * work), np.zeros(count), np.zeros(count),
+                    index,
+                    np.clip(work + 0.02 * rng.normal(0, 1, count), 0, 1),
+                    np.clip(0.5 * work, 0, 1),
+                    np.maximum(gpu.power_idle, watts + 6 * rng.normal(0, 1, count)),
+                    heat + 0.4 * rng.normal(0, 1, count),
+                    np.full(count, float(gpu.clock_max)),
+                    gpu.memory_clock,
+                    0.85 * gpu.memory_bytes,
+                    np.maximum(1e6, 2e8 * work),
+                    np.maximum(1e6, 5e7 * work),
+                    np.zeros(count),
+                    np.zeros(count),
                     gpu.power_limit,
                 )
-            )  # fmt: skip
+            )
     return found

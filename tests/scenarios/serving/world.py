@@ -6,6 +6,7 @@ Faults change these knobs and nothing else; all that is measured follows from th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -207,12 +208,12 @@ class World:
     def prompt_mean(self) -> float:
         """Tokens of a prompt, mean."""
         load = self.load
-        usual = min(load.prompt_median * 2.718 ** (load.prompt_sigma**2 / 2), load.prompt_most)
+        usual = min(load.prompt_median * math.exp(load.prompt_sigma**2 / 2), load.prompt_most)
         return usual * (1 - load.long_share) + 9000 * load.long_share
 
     def answer_mean(self) -> float:
         """Tokens of an answer, mean."""
-        return min(self.load.answer_median * 2.718 ** (self.load.answer_sigma**2 / 2), self.load.answer_most)
+        return min(self.load.answer_median * math.exp(self.load.answer_sigma**2 / 2), self.load.answer_most)
 
     def token_seconds(self) -> float:
         """Time that the GPU needs for a prompt token."""
