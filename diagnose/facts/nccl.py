@@ -108,8 +108,8 @@ class MessageSizes(Fact):
     small_calls_ratio: float = required("Share of calls of up to 1 MiB")
     small_bytes_ratio: float = required("Share of the bytes that such calls carry")
     cost_ratio: float | None = optional(
-        "Time that the calls take at the speed that nccl-tests between hosts measured for their sizes, over the time of "
-        "the same bytes at its best speed"
+        "Time that the calls take at the speed that nccl-tests between hosts measured for their sizes, over the time "
+        "of the same bytes at its best speed"
     )
 
 
