@@ -155,7 +155,7 @@ class _Finder:
             if zeros is None
             else Codes(_words(zeros), self.bits, order, along_outputs=True, inputs_first=True),
             zero_offset=offset if zeros is not None else 2.0 ** (self.bits - 1),
-            input_groups=None if groups is None or not _reordered(groups) else groups.load,
+            input_groups=None if groups is None or not _reordered(groups, scales.shape[0]) else groups.load,
             parts=self._parts(*(f"{base}.{end}" for end in ("qweight", "qzeros", "scales", "g_idx"))),
         )
 
@@ -195,7 +195,7 @@ class _Finder:
             group=self._misfit(inputs, scales.shape[-1]),
             zeros=None if zeros is None else _stored_zeros(zeros, self.bits),
             zero_offset=middle if zeros is None or zeros.type == "int8" else 0.0,
-            input_groups=None if groups is None or not _reordered(groups) else groups.load,
+            input_groups=None if groups is None or not _reordered(groups, scales.shape[-1]) else groups.load,
             parts=parts,
         )
 
@@ -337,9 +337,11 @@ def _grid(scales: Tensor, outputs: int) -> tuple[int, int]:
     return prod(scales.shape[:-1]), scales.shape[-1]
 
 
-def _reordered(groups: Tensor) -> bool:
-    """Whether the inputs of groups are not simply consecutive."""
+def _reordered(groups: Tensor, count: int) -> bool:
+    """Whether the inputs of groups are not simply consecutive. Raises ValueError for groups that have no scales."""
     order = groups.load()
+    if order.size and not 0 <= int(order.min()) <= int(order.max()) < count:
+        raise ValueError(f"{groups.name} names groups up to {int(order.max())}, and there are scales of {count}")
     return bool((order[1:] < order[:-1]).any())
 
 

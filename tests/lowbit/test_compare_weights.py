@@ -183,3 +183,13 @@ def test_parts_that_do_not_fit_together_are_a_problem_and_the_rest_is_compared(t
 
     assert checks(found)["gptq"].tensors == 27
     assert any("layers.1.mlp.up_proj" in problem for problem in found.problems)
+
+
+def test_groups_without_scales_are_told(tmp_path: Path) -> None:
+    low = made.gptq(WEIGHTS)
+    low["model.layers.1.mlp.up_proj.g_idx"] = np.arange(256, dtype=np.int32) // 128 + 99
+
+    [problem] = [text for text in compared(tmp_path, low).problems if "parts do not fit" in text]
+
+    assert "model.layers.1.mlp.up_proj" in problem
+    assert "names groups up to 100" in problem
