@@ -273,7 +273,7 @@ def draw_world(seed: int, rng: Random) -> World:
     # Runs begin at any second of a day; none passes midnight.
     start = 1772323200.0 + 86400 * rng.randrange(60) + rng.randrange(3600, 80000)
     world = World(
-        seed=seed, seconds=rng.choice([600.0, 720.0, 900.0]), start=start, gpu=gpu, server=server, load=load,
+        seed=seed, seconds=rng.choice([600.0, 600.0, 720.0]), start=start, gpu=gpu, server=server, load=load,
         host=host, training=training, scheduler=rng.choice(["slurm", "kubernetes", "none"]),
     )  # fmt: skip
     world.clocks.ambient_celsius = rng.uniform(26, 34)
