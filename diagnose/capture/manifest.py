@@ -22,6 +22,8 @@ class Manifest:
     model: str
     dtype: str | None = None
     """Type of most of the model's parameters."""
+    format: str | None = None
+    """What the model computes in, such as `fp8-e4m3`: the type of its parameters often does not tell."""
     device: str | None = None
     order: list[str] = field(default_factory=list)
     """Names of the tensors in the order of computation."""

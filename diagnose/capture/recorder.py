@@ -34,6 +34,7 @@ class Recorder:
         same_inputs_as: folder of the reference, whose inputs must be given again: their hashes are checked.
         limits: bounds of memory, disk and calls.
         progress: called with the tensors and bytes so far.
+        number_format: what the model computes in, such as `fp8-e4m3`; errors are judged by it.
 
     Raises CaptureError for a folder that is in use, an unknown role, no matching module, or other inputs than the
     reference's. A limit that is reached is no error: `stopped` says so, and the manifest too.
@@ -49,6 +50,7 @@ class Recorder:
         same_inputs_as: str | Path | None = None,
         limits: Limits | None = None,
         progress: Progress | None = None,
+        number_format: str | None = None,
     ) -> None:
         if role not in ROLES:
             raise CaptureError(f"the role {role!r} is none of {', '.join(ROLES)}")
@@ -63,6 +65,7 @@ class Recorder:
             role=role,
             model=type(model).__name__,
             dtype=_usual_type(model),
+            format=number_format,
             device=_device(model),
             layers=list(layers),
             positions=positions,

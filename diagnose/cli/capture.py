@@ -10,6 +10,7 @@ import click
 
 from diagnose.cli.errors import UnusableInput
 from diagnose.cli.exit_codes import ExitCode
+from diagnose.cli.number_formats import check_format
 from diagnose.cli.output import remark
 
 _GIGA = 1 << 30
@@ -21,6 +22,7 @@ _GIGA = 1 << 30
 @click.option("--model", metavar="FOLDER", help="Model in Hugging Face's layout; needs transformers.")
 @click.option("--factory", metavar="MODULE:FUNCTION", help="Function without arguments that returns the model.")
 @click.option("--dtype", metavar="TYPE", help="Data type to load --model in, e.g. bfloat16.")
+@click.option("--computes-in", metavar="FORMAT", help="What the model computes in: fp8-e4m3, int8, int4, nvfp4, ...")
 @click.option("--device", metavar="DEVICE", help="Where to run, e.g. cuda:0; by default where the model is.")
 @click.option("--prompts", type=click.Path(path_type=Path), metavar="FILE",
               help="JSON lines with token ids under `prompt_token_ids`.")  # fmt: skip
@@ -38,6 +40,7 @@ def capture(
     model: str | None,
     factory: str | None,
     dtype: str | None,
+    computes_in: str | None,
     device: str | None,
     prompts: Path | None,
     same_inputs_as: Path | None,
@@ -50,7 +53,7 @@ def capture(
 
     \b
     diagnose capture --role reference --model ORIGINAL --dtype bfloat16 --prompts ids.jsonl -o runs/bf16
-    diagnose capture --role low-bit --model QUANTISED --same-inputs-as runs/bf16 -o runs/fp8
+    diagnose capture --role low-bit --model QUANTISED --computes-in fp8-e4m3 --same-inputs-as runs/bf16 -o runs/fp8
     diagnose lowbit compare runs/bf16 runs/fp8
 
     In a script of your own use `from diagnose.capture import Recorder`.
@@ -59,6 +62,7 @@ def capture(
         raise click.UsageError("give either --model or --factory")
     if (prompts is None) == (same_inputs_as is None):
         raise click.UsageError("give either --prompts or --same-inputs-as")
+    check_format(computes_in)
     from diagnose.capture import CaptureError, Limits, Recorder
     from diagnose.capture.recorder import DEFAULT_LAYERS
     from diagnose.capture.sources import model_from_folder, model_from_function, prompts_of
@@ -76,6 +80,7 @@ def capture(
             same_inputs_as,
             Limits(disk_bytes=int(max_gigabytes * _GIGA)),
             _show if sys.stderr.isatty() else None,
+            computes_in,
         )
         with recorder, torch().inference_mode():
             for call in recorder.inputs() if prompts is None else prompts_of(prompts):

@@ -11,6 +11,7 @@ import click
 
 from diagnose.cli.errors import UnusableInput
 from diagnose.cli.exit_codes import FAIL_ON, ExitCode, exit_code
+from diagnose.cli.number_formats import check_format
 from diagnose.cli.output import standard_output
 from diagnose.cli.progress import Progress
 
@@ -62,11 +63,9 @@ def compare(
     Polygraphy's saved outputs, msprobe dumps, and what `diagnose capture` records.
     """
     from diagnose.lowbit.compare import compare_inputs
-    from diagnose.lowbit.deployed import DEPLOYED, deployed
     from diagnose.lowbit.tensors import TensorError
 
-    if low_format is not None and deployed(low_format) is None:
-        raise click.UsageError(f"the format {low_format!r} is unknown; there are: {', '.join(DEPLOYED)}")
+    check_format(low_format)
     with Progress(sys.stderr) as progress:
         try:
             found = compare_inputs(

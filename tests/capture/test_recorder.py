@@ -164,6 +164,11 @@ def test_used_folder_is_refused(tmp_path: Path) -> None:
         record(transformer(), tmp_path / "a", [ids(1, 2)])
 
 
+def test_what_the_model_computes_in_stands_in_the_manifest(tmp_path: Path) -> None:
+    record(transformer(), tmp_path / "a", ids(1, 4), number_format="fp8-e4m3")
+    assert read_manifest(tmp_path / "a").format == "fp8-e4m3"
+
+
 def test_manifest_is_plain_json(tmp_path: Path) -> None:
     record(transformer(), tmp_path / "a", [ids(1, 4)])
     content = json.loads((tmp_path / "a" / "manifest.json").read_text())

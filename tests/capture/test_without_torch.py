@@ -39,3 +39,10 @@ def test_contradicting_options_are_refused(arguments: list[str]) -> None:
     result = CliRunner().invoke(capture, arguments)
     assert result.exit_code == 2
     assert "give either" in result.output
+
+
+def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
+    arguments = ["--role", "low-bit", "-o", "x", "--model", "m", "--prompts", "p", "--computes-in", "fp3"]
+    result = CliRunner().invoke(capture, arguments)
+    assert result.exit_code == 2
+    assert "'fp3' is unknown; there are: fp16" in result.output
