@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -34,6 +35,8 @@ class SymptomScreen(StepScreen):
     def __init__(self) -> None:
         super().__init__()
         self._marked: list[str] = []
+        self._marks_changed = False
+        self._put: str | None = None
 
     def middle(self) -> ComposeResult:
         """The question and its answers."""
@@ -59,15 +62,13 @@ class SymptomScreen(StepScreen):
             return
         known = sorted(knowledge.symptoms.items(), key=lambda item: item[0] not in detected)
         rows = [self._row(name, item.symptom.title, detected.get(name)) for name, item in known]
-        self.query_one("#symptoms", Choices).show([*rows, Row(UNSURE, Content.styled("  I don't know", "bold"))])
+        self._show_rows([*rows, Row(UNSURE, Content.styled("  I don't know", "bold"))])
         self._show_question()
 
     def hint(self) -> str:
         """What to do."""
-        marked = f" ({len(self._marked)} marked)" if self._marked else ""
-        return (
-            f"Enter takes the symptom under the cursor and goes on{marked}. Not sure? `I don't know` is the last one."
-        )
+        takes = "the marked ones and the one" if self._marks_changed and self._marked else "the symptom"
+        return f"Enter takes {takes} under the cursor and goes on. Not sure? `I don't know` is the last one."
 
     def action_mark(self) -> None:
         """Mark or unmark the symptom under the cursor."""
@@ -79,17 +80,18 @@ class SymptomScreen(StepScreen):
             self._marked.remove(name)
         else:
             self._marked.append(name)
+        self._marks_changed = True
         self.refresh_all()
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """Take the marked ones, or the one under the cursor."""
+        """Take the marked ones and the one under the cursor; another one in place of what was taken before."""
         name = event.option_id
-        if name == UNSURE:
+        if name is None or name == UNSURE:
             symptoms: list[str] = []
-        elif self._marked:
-            symptoms = list(dict.fromkeys([*self._marked, *([name] if name else [])]))
+        elif self._marks_changed or name in self._marked:
+            symptoms = list(dict.fromkeys([*self._marked, name]))
         else:
-            symptoms = [name] if name else []
+            symptoms = [name]
         self.conductor.choose_symptoms(symptoms)
         self.program.show(Place.COLLECTION if self.conductor.gathers or self.walk.report is None else Place.CAUSES)
 
@@ -106,6 +108,15 @@ class SymptomScreen(StepScreen):
     def on_option_list_option_highlighted(self) -> None:
         """Explain the symptom under the cursor."""
         self._show_question()
+
+    def _show_rows(self, rows: Sequence[Row]) -> None:
+        """Show the rows. Until the operator moves it, the cursor stays on what was taken before, else on the first."""
+        choices = self.query_one("#symptoms", Choices)
+        unmoved = choices.chosen in (None, self._put)
+        choices.show(rows)
+        if unmoved:
+            self._put = self._marked[0] if self._marked and not self._marks_changed else rows[0].id
+            choices.put_cursor(self._put)
 
     def _show_question(self) -> None:
         name = self.query_one("#symptoms", Choices).chosen
