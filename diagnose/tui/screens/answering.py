@@ -24,7 +24,7 @@ class AnsweringScreen(StepScreen):
         Binding("y", "copy", "Copy", id="check.copy"),
         Binding("p", "paste", "Paste", id="check.paste"),
         Binding("o", "file", "From file", id="check.file"),
-        Binding("t", "simulated", "Simulated", id="check.simulated"),
+        Binding("t", "simulated", "Simulated", show=False, id="check.simulated"),
     ]
 
     @property

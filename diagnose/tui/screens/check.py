@@ -31,6 +31,8 @@ class CheckScreen(AnsweringScreen):
         "holds it. Whole output is best, what is not recognised is said. n says that it cannot be done here."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
+        # A key that is bound here hides what it does in the class above.
+        Binding("y", "copy", "Copy", id="check.copy"),
         Binding("n", "cannot", "Cannot", id="check.cannot"),
         Binding("y", "say('yes')", "Yes", id="check.yes"),
         Binding("n", "say('no')", "No", id="check.no"),
