@@ -40,7 +40,11 @@ class JobTold(Message):
 
 
 class DiagnoseApp(App[None]):
-    """Shows one walk. `origin` or `session` begin it without the start screen."""
+    """Shows one walk. `origin` or `session` begin it without the start screen.
+
+    Attributes:
+        begins: whether what was named when the program was started is being opened.
+    """
 
     TITLE = "diagnose"
     CSS_PATH = "diagnose.tcss"
@@ -77,6 +81,7 @@ class DiagnoseApp(App[None]):
         self._session = session
         self._symptoms = symptoms
         self._redraw_due = False
+        self.begins = origin is not None or session is not None
         self._plain = PlainCharacters(settings.characters == "ascii")
         if settings.characters == "auto":
             self._plain.enabled = not terminal_has_unicode()
@@ -113,6 +118,9 @@ class DiagnoseApp(App[None]):
             self.resume(self._session)
         elif self._origin is not None:
             self.begin(self._origin, self._symptoms)
+        if self.begins and self.conductor.walk.origin is None:
+            self.begins = False
+            self.redraw()
 
     def on_unmount(self) -> None:
         """End what runs, and write down what is left."""
@@ -159,6 +167,7 @@ class DiagnoseApp(App[None]):
         while not isinstance(self.screen, StepScreen):
             await self.pop_screen()
         await self.switch_screen(screen_for(place))
+        self.begins = False
 
     def action_go(self, place: str) -> None:
         """Turn to a step by its name, if it has something to show."""
@@ -220,6 +229,12 @@ class DiagnoseApp(App[None]):
             return
         self.resume(session.id)
 
+    async def action_quit(self) -> None:
+        """Leave, and say on the terminal how to come back."""
+        session = self.conductor.session_id
+        saved = self.conductor.walk.origin is not None and session is not None
+        self.exit(message=f"The session is saved. To go on: diagnose tui --resume {session}" if saved else None)
+
     def action_sessions(self) -> None:
         """The list of sessions."""
         from diagnose.tui.screens.sessions import SessionsScreen
@@ -261,7 +276,7 @@ class DiagnoseApp(App[None]):
             self.notify("There is nothing to save yet: nothing was ranked")
             return
         try:
-            path = write_report(report, style, self.settings.report_folder.expanduser())
+            path = write_report(report, style, self.settings.report_folder.expanduser().absolute())
         except OSError as error:
             self.notify(sentence(error), severity="error", markup=False)
             return

@@ -92,7 +92,7 @@ def test_the_program_runs_in_tmux_follows_a_resize_and_gives_the_terminal_back(t
     terminal.type("Escape")
     terminal.until("? Help")
     terminal.type("q")
-    terminal.until("ended with 0")
+    terminal.until("The session is saved. To go on: diagnose tui --resume", "ended with 0")
     assert not terminal.alternate()
     terminal.type("echo typed-$((40 + 2))", "Enter")
     terminal.until("typed-42")

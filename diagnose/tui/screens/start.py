@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -31,10 +32,14 @@ class StartScreen(StepScreen):
         "Choose what is to be diagnosed. Nothing here changes a machine: the program only reads, and shows fixes "
         "for you to carry out. Every walk is saved as it goes; `An earlier session` brings it back."
     )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # There is no step before this one, so that the footer does not offer it.
+        Binding("escape", "app.step_back", "Back", show=False),
+    ]
 
     def middle(self) -> ComposeResult:
         """The question and its answers."""
-        yield Static("What do you want to diagnose?", classes="question")
+        yield Static("", classes="question", id="asks")
         yield Choices(enter_does="Begin", id="origins")
 
     def update(self) -> None:
@@ -43,10 +48,14 @@ class StartScreen(StepScreen):
             Row(name, lines(Content.styled(title, "bold"), Content.styled(f"  {says}", "$text-muted")))
             for name, title, says in _CHOICES
         ]
-        self.query_one("#origins", Choices).show(rows)
+        begins = self.program.begins
+        self.query_one("#asks", Static).update("" if begins else "What do you want to diagnose?")
+        self.query_one("#origins", Choices).show([] if begins else rows)
 
     def hint(self) -> str:
         """What to do."""
+        if self.program.begins:
+            return "Opening what was named ..."
         return "Move with the arrows, begin with Enter. ? explains, q quits."
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
