@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -9,9 +10,20 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from diagnose.tui.model.events import Place
+from diagnose.tui.model.events import Outcome, Place
 from diagnose.tui.say import text
 from diagnose.tui.screens.base import StepScreen
+
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
+
+
+def read_as_text(markdown: str) -> str:
+    """Markdown without what keeps words of inputs from being taken for markup; commands stay as they are."""
+    shown, code = [], False
+    for line in markdown.split("\n"):
+        code ^= line.lstrip().startswith("```")
+        shown.append(line if code else _ESCAPED.sub(r"\1", line))
+    return "\n".join(shown)
 
 
 class ReportScreen(StepScreen):
@@ -50,13 +62,16 @@ class ReportScreen(StepScreen):
             return
         from diagnose.report.markdown import markdown
 
-        self.query_one("#text", Static).update(text(markdown(report)))
+        self.query_one("#text", Static).update(text(read_as_text(markdown(report))))
 
     def hint(self) -> str:
         """What to do."""
         if self.walk.saved:
             return f"Saved: {self.walk.saved[-1]}. q quits; the session stays saved."
-        return "m saves the report as Markdown, w as HTML. q quits; the session stays saved."
+        cause = self.walk.chosen
+        verified = None if cause is None else self.walk.verdicts.get(cause.id)
+        gone = "The cause is gone. " if verified is not None and verified.outcome is Outcome.GONE else ""
+        return f"{gone}m saves the report as Markdown, w as HTML. q quits; the session stays saved."
 
     def action_save(self, style: str) -> None:
         """Save it."""
