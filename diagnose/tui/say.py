@@ -123,8 +123,8 @@ def part_state(state: str) -> Content:
 
 def move_row(move: Move) -> Content:
     """What an answer moved."""
-    before = "not put forward" if move.before is None else percent(move.before)
-    after = "not put forward" if move.after is None else percent(move.after)
+    before = "not found" if move.before is None else percent(move.before)
+    after = "not found" if move.after is None else percent(move.after)
     up = (move.after or 0.0) > (move.before or 0.0)
     arrow, style = ("▲ up", "$text-error") if up else ("▼ down", "$text-success")
     return Content.assemble((arrow, style), f"  {printable(move.cause.title)}: {before} → {after}")

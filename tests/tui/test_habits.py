@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from diagnose.knowledge.loader import load_knowledge
+from diagnose.report.model import Report, ReportSymptom
+from diagnose.tui.jobs.ranker import Ranker
 from diagnose.tui.model.events import Place, StepState
+from diagnose.tui.screens.report import read_as_text
 from tests.tui.driving import notices, screen_text, until, until_shown
-from tests.tui.made import events
+from tests.tui.made import events, report
 
 
 async def test_a_filter_leaves_the_rows_that_hold_all_words(at_place: Any) -> None:
@@ -152,3 +156,56 @@ async def test_pressing_done_once_more_undoes_nothing_and_u_takes_it_back(at_pla
         assert app.conductor.walk.fix_states("narrow-link", 0, 3) == [StepState.DONE] * 3
         await pilot.press("u")
         assert app.conductor.walk.fix_states("narrow-link", 0, 3)[2] is StepState.OPEN
+
+
+async def test_the_command_of_a_check_is_copied_by_the_key_that_its_hint_names(at_place: Any) -> None:
+    async with at_place(Place.CHECK) as (app, pilot):
+        await until_shown(pilot, "y copies the command")
+        await pilot.press("y")
+        await until(pilot, lambda: "Copied" in notices(app))
+        assert app.clipboard == app.screen.asked.command
+
+
+async def test_the_cursor_goes_to_a_symptom_that_shows_until_the_operator_moves_it(
+    at_place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = load_knowledge(examples=False)
+    monkeypatch.setattr(Ranker, "knowledge", lambda _: rules)
+
+    def detected(name: str) -> Report:
+        found = ReportSymptom(id=name, title=name, detected=True, asserted=False)
+        return report().model_copy(update={"symptoms": (found,)})
+
+    async with at_place(Place.SYMPTOM, events()[:1]) as (app, pilot):
+        rows = app.screen.query_one("#symptoms")
+        for name in ("multi-node-scaling", "low-bit-divergence"):
+            app.conductor.so_far = detected(name)
+            app.redraw()
+            await pilot.pause()
+            assert rows.chosen == name
+        await pilot.press("j")
+        moved_to = rows.chosen
+        app.conductor.so_far = detected("multi-node-scaling")
+        app.redraw()
+        await pilot.pause()
+        assert rows.chosen == moved_to != "multi-node-scaling"
+
+
+async def test_another_symptom_takes_the_place_of_the_one_taken_before(
+    at_place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = load_knowledge(examples=False)
+    monkeypatch.setattr(Ranker, "knowledge", lambda _: rules)
+    monkeypatch.setattr(Ranker, "ask", lambda *_: None)
+    async with at_place(Place.SYMPTOM, events(symptoms=("multi-node-scaling",))) as (app, pilot):
+        rows = app.screen.query_one("#symptoms")
+        assert rows.chosen == "multi-node-scaling"
+        await pilot.press("j")
+        other = rows.chosen
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.place is not Place.SYMPTOM)
+        assert app.conductor.walk.symptoms == (other,)
+
+
+def test_the_report_is_read_without_the_marks_that_keep_words_from_being_markup() -> None:
+    assert read_as_text("on mlx5\\_3\n```sh\ngrep 'a\\|b'\n```\n\\*") == "on mlx5_3\n```sh\ngrep 'a\\|b'\n```\n*"

@@ -11,7 +11,7 @@ NOTICED = 0.005
 
 
 class Move(NamedTuple):
-    """A cause whose probability changed; None stands for `not put forward`."""
+    """A cause whose probability changed; None stands for `not found`."""
 
     cause: ReportCause
     before: float | None

@@ -193,20 +193,27 @@ class CausesScreen(StepScreen):
                 yield Row("moved", Content("What changed with what you said last"), heading=True)
             yield Row(f"moved:{move.cause.id}", move_row(move))
         on = f" on {subjects(cause)}"
+        yield Row("title", text(cause.title), heading=True)
         yield Row("head", Content.assemble(severity(cause), f" {percent(cause.probability)}", text(on)), heading=True)
         if cause.explained_by is not None:
-            root = cause.explained_by.partition("@")[0]
+            root = self._title(cause.explained_by.partition("@")[0])
             yield Row("root", text(f"Follows from {root}: cure that first"), heading=True)
         yield Row("explanation", text(cause.explanation))
         for number, item in enumerate(cause.evidence):
             yield Row(f"{_EVIDENCE}{number}", evidence_row(item))
         if cause.root_of:
-            yield Row("consequences", text(f"Explains: {', '.join(cause.root_of)}"))
+            yield Row("consequences", text(f"Explains: {'; '.join(map(self._title, cause.root_of))}"))
         for number, looked in enumerate(cause.looked_and_found_nothing):
             yield Row(f"looked:{number}", Content.styled("· looked, found nothing: ", "$text-muted") + text(looked))
         if cause.missing:
             kinds = sorted({kind for item in cause.missing for kind in item.kinds})
-            yield Row("missing", Content.styled("? missing: ", "$text-warning") + text(", ".join(kinds)))
+            spaced = ", ".join(kinds).replace("-", " ")
+            yield Row("missing", Content.styled("? not read, would tell more: ", "$text-warning") + text(spaced))
+
+    def _title(self, cause: str) -> str:
+        """The title of a cause by its id."""
+        causes = self.report.causes if self.report is not None else ()
+        return next((item.title for item in causes if item.id == cause), cause)
 
 
 def nothing_found(report: Report) -> str:
@@ -215,4 +222,7 @@ def nothing_found(report: Report) -> str:
         return "Nothing was recognised, so nothing can be said."
     if report.problems:
         return "Nothing found in what could be diagnosed: " + "; ".join(report.problems)
+    seen = "; ".join(item.title for item in report.symptoms if item.detected)
+    if seen:
+        return f"It shows: {seen}. Nothing that was read says yet why."
     return "Nothing found: nothing that was read speaks for a known cause."

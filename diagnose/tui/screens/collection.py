@@ -43,11 +43,12 @@ class PartsList(Choices):
 
     def _row(self, part: PartState, now: float) -> Content:
         seconds = now - self._begun[part.name] if part.name in self._begun else part.seconds
-        facts = f"{part.found:>5} facts" if part.found else " " * 11
+        facts = f"  {part.found} facts" if part.found else ""
         shown = f"{seconds:5.0f} s" if part.state == "running" else f"{seconds:5.1f} s"
-        head = Content.assemble(part_state(part.state), shown, " ", facts, "  ", text(part.name, "bold"))
+        head = Content.assemble(part_state(part.state), shown, "  ", text(part.name, "bold"))
         if part.title != part.name:
             head = Content.assemble(head, ("  ", ""), text(part.title, "$text-muted"))
+        head = Content.assemble(head, facts)
         remarks = [f"not allowed: {sentence}" for sentence in part.lacked]
         if part.detail and part.detail not in part.lacked:
             remarks.append(part.detail)
@@ -114,7 +115,7 @@ class CollectionScreen(StepScreen):
         if self.walk.before is None:
             return "Nothing was read. Press r to read again, or 1 to begin with something else."
         if self.walk.report is not None and not self.walk.report.causes:
-            return "Done, and nothing speaks for a known cause yet. Press Enter, then c for what to look at next."
+            return "Done, and nothing says yet what causes it. Press Enter, and once more for what to look at next."
         return "Done. Press Enter for the causes."
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -36,7 +36,7 @@ class FixScreen(StepScreen):
         Binding("u", "mark('open')", "Take back", show=False, id="fix.take-back"),
         Binding("y", "copy", "Copy", id="fix.copy"),
         Binding("m", "note", "Note", id="fix.note"),
-        Binding("w", "other", "Other way", id="fix.other"),
+        Binding("w", "other", "Other", id="fix.other"),
         Binding("v", "verify", "Verify", show=False, id="fix.verify"),
     ]
 
@@ -66,7 +66,9 @@ class FixScreen(StepScreen):
             return
         self.query_one("#risk", Static).update(self._risk(cause, fix))
         rows = [Row(str(number), self._row(cause, number, step)) for number, step in enumerate(fix.steps)]
-        self.query_one("#steps", Choices).show(rows)
+        choices = self.query_one("#steps", Choices)
+        choices.show(rows)
+        choices.say_enter("Next" if self._open_left else "Verify")
         self._show_detail()
 
     def hint(self) -> str:
@@ -74,13 +76,20 @@ class FixScreen(StepScreen):
         cause, fix = self.walk.chosen, self.walk.chosen_fix
         if cause is None or fix is None:
             return "4 goes to the causes."
-        states = self.walk.fix_states(cause.id, self.walk.fix, len(fix.steps))
-        if StepState.OPEN not in states:
+        if not self._open_left:
             return "All steps are dealt with. Enter verifies that the cause is gone."
         return (
             "Do the step under the cursor yourself, then press d (done), x (failed) or s (skip: not needed here). "
             "y copies its command, u takes a mark back."
         )
+
+    @property
+    def _open_left(self) -> bool:
+        """Whether a step of the fix is not dealt with yet."""
+        cause, fix = self.walk.chosen, self.walk.chosen_fix
+        if cause is None or fix is None:
+            return False
+        return StepState.OPEN in self.walk.fix_states(cause.id, self.walk.fix, len(fix.steps))
 
     @property
     def at(self) -> int:
@@ -175,7 +184,7 @@ class FixScreen(StepScreen):
             Content.assemble(
                 ("Risk: ", "bold"),
                 RISKS[fix.risk],
-                ("  ·  Do it ", ""),
+                ("  ·  To be done ", ""),
                 (PRIVILEGES[fix.privilege], "bold"),
                 text(filled),
             ),

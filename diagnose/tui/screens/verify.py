@@ -94,7 +94,7 @@ class VerifyScreen(AnsweringScreen):
         if self.walk.chosen is None:
             return "No cause was found that could be verified. 4 goes to the causes."
         if self.verified is None:
-            return "When the fix is done, Enter reads again and compares."
+            return "When the fix is done, Enter reads again and compares. 6 goes back to the fix."
         if self.verified.outcome is Outcome.GONE:
             return "The fix helped. Enter goes to the report."
         if self.asked is not None:
@@ -172,7 +172,7 @@ class VerifyScreen(AnsweringScreen):
         yield text(f"{cause.title} ({percent(cause.probability)} before the fix)", "bold")
         if self.verified is not None and not self.busy:
             yield Content.styled(*OUTCOMES[self.verified.outcome])
-            yield text(self.verified.why)
+            yield text(self.verified.why if self.asked is None else "It showed in what a check printed")
             if self.asked is not None:
                 yield Content("")
                 yield text(f"To be run again: {self.asked.text}", "bold")
