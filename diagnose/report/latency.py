@@ -122,7 +122,8 @@ def _quantiles(study: Study) -> Iterator[str]:
             upper = f"to {duration(quantile.high)}" if quantile.closed else "or more"
             interval = f" ({duration(quantile.low)} {upper})"
         parts.append(f"p{100 * level:g} {duration(quantile.value)}{interval}")
-    yield f"{study.metric}: {told.count} values, worth {told.effective:.0f} independent ones. {', '.join(parts)}."
+    quantiles = ", ".join(parts) or "Too few for any quantile"
+    yield f"{study.metric}: {told.count} values, worth {told.effective:.0f} independent ones. {quantiles}."
     if (ratio := told.tail_ratio()) is not None:
         interval = f" (95% interval {ratio.low:.2f} to {ratio.high:.2f})" if ratio.closed else ""
         yield f"p99 is {ratio.value:.2f} times the median{interval}."

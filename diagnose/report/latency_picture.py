@@ -12,8 +12,10 @@ from diagnose.analysis.latency.association import ASSOCIATED, EXPLAINED, Associa
 from diagnose.analysis.latency.candidates import Candidate
 from diagnose.analysis.latency.study import Study
 from diagnose.analysis.latency.tails import ranges
+from diagnose.facts import UNNAMED_HOST
 from diagnose.facts.metrics import METRICS
 from diagnose.facts.series import Clock
+from diagnose.report.answer import named
 
 _TAIL_LEVELS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
 _FEWEST_IN_TAIL = 10
@@ -142,8 +144,9 @@ def conditional_tails(study: Study, association: Association) -> ConditionalTail
 
 
 def driver_name(candidate: Candidate) -> str:
-    """Metric and subject: `nic_transmit_bytes_per_second of node01/nic/eth0`."""
-    return f"{candidate.metric} of {candidate.subject.path()}"
+    """Metric and subject: `nic_transmit_bytes_per_second of node01/nic/eth0`; no subject where no input names one."""
+    subject = candidate.subject.path()
+    return candidate.metric if subject == UNNAMED_HOST else f"{candidate.metric} of {named(subject)}"
 
 
 def driver_value(metric: str, value: float) -> str:
@@ -155,8 +158,8 @@ def driver_value(metric: str, value: float) -> str:
     for ending, unit in (("_watts", " W"), ("_celsius", " °C"), ("_mhz", " MHz"), ("_seconds", " s"),
                          ("_per_second", "/s")):  # fmt: skip
         if metric.endswith(ending):
-            return f"{value:.3g}{unit}"
-    return f"{value:.3g}" if metric in METRICS else str(value)
+            return f"{figures(value)}{unit}"
+    return figures(value) if metric in METRICS else str(value)
 
 
 def scaled(value: float) -> str:
@@ -167,8 +170,13 @@ def scaled(value: float) -> str:
     return f"{value:.3g} "
 
 
+def figures(value: float) -> str:
+    """To three figures, and whole below a million: 1,984 as `1984`, not `1.98e+03`."""
+    return f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+
+
 def duration(seconds: float) -> str:
     """Seconds, milliseconds or microseconds, to three figures."""
     if seconds >= 1.0:
-        return f"{seconds:.3g} s"
+        return f"{figures(seconds)} s"
     return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 
-from diagnose.report.latency_picture import ConditionalTails, Distribution, OverTime, duration
+from diagnose.report.latency_picture import ConditionalTails, Distribution, OverTime, duration, figures
 
 _HEIGHT, _LOW_HEIGHT = 10, 5
 _MARGIN = 9
@@ -142,4 +142,4 @@ def _bars(
             filled = 0.0 if value is None or high <= low else (value - low) / (high - low) * height - row
             cells.append(marks.bars[max(0, min(steps, round(filled * steps)))])
         field.append(cells)
-    return list(_framed(field, labels if labels is not None else {0: f"{low:.3g}", height - 1: f"{high:.3g}"}, marks))
+    return list(_framed(field, labels if labels is not None else {0: figures(low), height - 1: figures(high)}, marks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, log, log10
 
-from diagnose.report.latency_picture import ConditionalTails, Distribution, OverTime, duration
+from diagnose.report.latency_picture import ConditionalTails, Distribution, OverTime, duration, figures
 from diagnose.report.svg import ACCENT, FAINT, INK, SECOND, Svg
 
 _WIDTH = 860.0
@@ -83,7 +83,7 @@ def _draw_over_time(drawing: Svg, top: float, picture: OverTime) -> None:
         low, high = min(known), max(known)
         beneath = _Panel(drawing, bottom + 44, _LOW_PANEL, low, high if high > low else low + 1.0, False)
         drawing.text(_LEFT, bottom + 34, picture.driver)
-        beneath.frame(lambda value: f"{value:.3g}")
+        beneath.frame(figures)
         for run in _runs(picture.driver_values):
             drawing.curve(((beneath.across((at + 0.5) / count), beneath.up(value)) for at, value in run), INK)
         bottom += 44 + _LOW_PANEL
