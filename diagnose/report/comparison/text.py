@@ -64,7 +64,8 @@ def _measured(one: MeasuredChange) -> str:
     interval = "" if one.ratio_low is None else f" [{one.ratio_low - 1:+.1%} to {one.ratio_high - 1:+.1%}]"  # type: ignore[operator]
     values = f"{_value(one.before, one.unit)} -> {_value(one.after, one.unit)}"
     where = "" if one.subject == "requests" else f" at {one.subject}"
-    return f"  {one.verdict:<18} {one.quantity}{where}: {values}, {one.ratio - 1:+.1%}{interval}; {one.why}"
+    verdict = one.verdict.replace("-", " ")
+    return f"  {verdict:<18} {one.quantity}{where}: {values}, {one.ratio - 1:+.1%}{interval}; {one.why}"
 
 
 def _value(value: float, unit: str) -> str:
