@@ -66,6 +66,7 @@ async def test_an_empty_result_says_so_and_leads_on(tmp_path: Path) -> None:
         await until(pilot, lambda: app.conductor.walk.report is not None)
         await pilot.press("4")
         await until_shown(pilot, "Nothing found: nothing that was read speaks for a known cause.")
+        await until(pilot, lambda: "p Picture" not in screen_text(app) and "f Fix" not in screen_text(app))
         await pilot.press("6")
         await until(pilot, lambda: "There is nothing to show there yet" in notices(app))
         await pilot.press("8")

@@ -114,6 +114,14 @@ class CausesScreen(StepScreen):
             return "Enter shows how to fix the cause under the cursor. c makes surer first."
         return "Not sure yet. Enter shows the check that tells most; f shows the fix all the same."
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only keys that do something now."""
+        if action in ("fix", "evidence", "picture"):
+            return bool(self.query("#causes")) and self.under_cursor is not None
+        if action == "check":
+            return self.walk.report is not None
+        return True
+
     @property
     def under_cursor(self) -> ReportCause | None:
         """The cause under the cursor."""
@@ -146,6 +154,8 @@ class CausesScreen(StepScreen):
         """Turn to the fix of the cause under the cursor."""
         if self._turn():
             self.program.show(Place.FIX)
+        else:
+            self.notify("Not yet: it is still being read and ranked")
 
     def action_check(self) -> None:
         """Turn to what would make surer."""
@@ -172,12 +182,16 @@ class CausesScreen(StepScreen):
 
     def _open(self, option: str) -> None:
         cause = self.under_cursor
-        if cause is None or not option.startswith(_EVIDENCE):
+        if cause is None:
             return
-        evidence = cause.evidence[int(option.removeprefix(_EVIDENCE))]
-        places: list[ReportSource] = [item for item in evidence.sources if item.path is not None]
+        places: list[ReportSource] = []
+        if option.startswith(_EVIDENCE):
+            evidence = cause.evidence[int(option.removeprefix(_EVIDENCE))]
+            places = [item for item in evidence.sources if item.path is not None]
         if places:
             self.program.open_source(places)
+        else:
+            self.notify("No file stands behind this line; + for and - against name theirs")
 
     def _show_detail(self) -> None:
         cause = self.under_cursor
