@@ -198,7 +198,7 @@ def _fundamental(spectra: list[_Spectrum], line: _Line, span: float) -> _Line:
     """The line whose harmonics include this one's, where those between have power too."""
     spectrum = next(item for item in spectra if item.parts == line.parts)
     cycles = line.frequency * span / line.parts
-    for divisor in (6, 5, 4, 3, 2):
+    for divisor in (2, 3, 5):
         lower = cycles / divisor
         if lower < spectrum.lowest():
             continue
@@ -208,7 +208,7 @@ def _fundamental(spectra: list[_Spectrum], line: _Line, span: float) -> _Line:
             for k in between
         )
         if _log_tail(line.parts * len(between), 0.5 * power) < math.log(1e-6):
-            return _Line(lower * line.parts / span, line.parts, 16, line.p_value)
+            return _fundamental(spectra, _Line(lower * line.parts / span, line.parts, 16, line.p_value), span)
     return line
 
 
