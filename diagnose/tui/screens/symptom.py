@@ -62,7 +62,8 @@ class SymptomScreen(StepScreen):
             return
         known = sorted(knowledge.symptoms.items(), key=lambda item: item[0] not in detected)
         rows = [self._row(name, item.symptom.title, detected.get(name)) for name, item in known]
-        self._show_rows([*rows, Row(UNSURE, Content.styled("  I don't know", "bold"))])
+        first = rows[0].id if detected else UNSURE
+        self._show_rows([*rows, Row(UNSURE, Content.styled("  I don't know", "bold"))], first)
         self._show_question()
 
     def hint(self) -> str:
@@ -109,13 +110,13 @@ class SymptomScreen(StepScreen):
         """Explain the symptom under the cursor."""
         self._show_question()
 
-    def _show_rows(self, rows: Sequence[Row]) -> None:
-        """Show the rows. Until the operator moves it, the cursor stays on what was taken before, else on the first."""
+    def _show_rows(self, rows: Sequence[Row], first: str) -> None:
+        """Show the rows. Until the operator moves it, the cursor stays on what was taken before, else on `first`."""
         choices = self.query_one("#symptoms", Choices)
         unmoved = choices.chosen in (None, self._put)
         choices.show(rows)
         if unmoved:
-            self._put = self._marked[0] if self._marked and not self._marks_changed else rows[0].id
+            self._put = self._marked[0] if self._marked and not self._marks_changed else first
             choices.put_cursor(self._put)
 
     def _show_question(self) -> None:
