@@ -178,6 +178,10 @@ def _parts(found: StreamStudy, study: Study) -> Iterator[str]:
     yield f"The slowest requests take {duration(told.excess)} more than the median: {shares}{rest}."
 
 
+_FELT = 1.1
+"""A p99 that changes by less is no reason of anybody's complaint."""
+
+
 def association_sentence(found: Association) -> str:
     """What is found of a driver, in a sentence."""
     name, words = driver_name(found.candidate), ""
@@ -189,6 +193,8 @@ def association_sentence(found: Association) -> str:
         )
     if found.ratio is not None:
         words += f", {found.ratio.value:.2f} times ({found.ratio.low:.2f} to {found.ratio.high:.2f})"
+    if found.ratio is not None and max(found.ratio.high, 1 / found.ratio.low) < _FELT:
+        return f"Goes along with {name}, and too little to be felt{words}."
     if found.explained_by is not None:
         return f"Goes along with {name}{words}, which {driver_name(found.explained_by)} explains."
     reason = f"; it {found.reason}" if found.reason else ""
