@@ -134,7 +134,9 @@ class RawScreen(Dialog[None]):
         try:
             file = open_lines(place.found, stop, self._note_copied)
         except OSError as error:
-            problem = f"{place.found.path}: {error.strerror or error}. Put it back or allow reading it, then press r"
+            # The cure comes first: a long path must not push it off the line.
+            why = error.strerror or str(error)
+            problem = f"{why}: put it back or allow reading it, then press r ({place.found.path})"
             self.post_message(Opened(place, None, problem))
             return
         except RawSourceError as error:
