@@ -124,12 +124,12 @@ async def test_a_file_that_may_not_be_read_is_told_with_the_cure(
     at_place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied: put it back or allow reading it, then press r")  # root, as whom tests may run, would be let in
+        raise PermissionError(13, "Permission denied")  # root, as whom tests may run, would be let in
 
     monkeypatch.setattr("diagnose.tui.screens.raw.open_lines", refuse)
     (tmp_path / "log").write_text(LOG)
     async with raw(at_place, tmp_path, ("log", 3), size=(140, 45)) as (_, pilot):
-        await until_shown(pilot, "Permission denied")
+        await until_shown(pilot, "Permission denied: put it back or allow reading it, then press r")
 
 
 async def test_a_file_that_became_shorter_says_so(at_place: Any, tmp_path: Path) -> None:
