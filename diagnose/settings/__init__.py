@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
+import os
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from diagnose.folders import settings_folder, state_folder
 
@@ -20,10 +19,14 @@ class SettingsError(Exception):
     """Settings that cannot be used; the text says where they stand and what is wrong."""
 
 
-class Settings(BaseSettings):
-    """Everything that can be set. Environment: the name in capitals after `DIAGNOSE_`, such as `DIAGNOSE_THEME`."""
+class Settings(BaseModel):
+    """Everything that can be set. Environment: the name in capitals after `DIAGNOSE_`, such as `DIAGNOSE_THEME`.
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+    Here are the settings and their defaults; `diagnose.settings.sources` reads file and environment, and is loaded only
+    where there is one of them: the first screen comes sooner without.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     theme: str = "diagnose-dark"
     """Colours: `diagnose-dark`, `diagnose-light`, or any theme that the command palette lists."""
@@ -44,29 +47,6 @@ class Settings(BaseSettings):
     keymap: dict[str, str] = Field(default_factory=dict)
     """Other keys for actions: id of the binding (help shows it) to keys, apart by commas."""
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, environment and file; the file comes in through `load_settings`, which names it in errors."""
-        return init_settings, env_settings, _FileSource(settings_cls)
-
-
-class _FileSource(PydanticBaseSettingsSource):
-    """The settings' file, where there is one."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        """Unused: the file gives all its values at once."""
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        return _file_values(settings_file())
-
 
 def settings_file() -> Path:
     """Path of the settings' file, which need not exist."""
@@ -75,25 +55,15 @@ def settings_file() -> Path:
 
 def load_settings(**flags: Any) -> Settings:
     """The settings; flags that are None were not given. Raises SettingsError."""
+    given = {name: value for name, value in flags.items() if value is not None}
     try:
-        return Settings(**{name: value for name, value in flags.items() if value is not None})
+        if not settings_file().exists() and not any(name.upper().startswith(PREFIX) for name in os.environ):
+            return Settings(**given)
+        from diagnose.settings.sources import from_file_and_environment
+
+        return from_file_and_environment(given)
     except ValidationError as error:
         raise SettingsError(_sentence(error)) from error
-
-
-def _file_values(path: Path) -> dict[str, Any]:
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path}: {error}") from error
-    unknown = sorted(set(values) - set(Settings.model_fields))
-    if unknown:
-        raise SettingsError(
-            f"{path}: no setting is called {', '.join(unknown)}; there are: {', '.join(Settings.model_fields)}"
-        )
-    return values
 
 
 def _sentence(error: ValidationError) -> str:
