@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _REMOVAL_SECONDS = 10.0
+_QUIET_SECONDS = 1.0
+"""How long the folder of a killed program must stay away: a worker that just begins may make it anew before it ends."""
 
 
 @contextlib.contextmanager
@@ -38,7 +40,9 @@ def private_folder() -> Iterator[Path]:
             raise OSError(0, "no temporary folder can be made", tempfile.gettempdir())
         yield Path(path)
     finally:
-        keeper.stdin.close()
+        with contextlib.suppress(OSError):
+            keeper.stdin.write(b"ended")
+            keeper.stdin.close()
         keeper.stdout.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             keeper.wait(_REMOVAL_SECONDS)
@@ -49,13 +53,18 @@ def _keep() -> None:
     try:
         sys.stdout.buffer.write(os.fsencode(folder) + b"\n")
         sys.stdout.buffer.flush()
-        sys.stdin.buffer.read()
-    finally:
-        # Workers of a killed program may still write while they are being killed themselves.
-        deadline = time.monotonic() + _REMOVAL_SECONDS
-        while Path(folder).exists() and time.monotonic() < deadline:
+        quiet = 0.0 if sys.stdin.buffer.read() else _QUIET_SECONDS
+    except BaseException:
+        quiet = _QUIET_SECONDS
+    # Workers of a killed program may still write while they are being killed themselves.
+    begin = seen = time.monotonic()
+    while seen - begin < _REMOVAL_SECONDS:
+        if Path(folder).exists():
             shutil.rmtree(folder, ignore_errors=True)
-            time.sleep(0.02)
+            seen = time.monotonic()
+        elif time.monotonic() - seen >= quiet:
+            break
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":
