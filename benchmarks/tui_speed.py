@@ -4,8 +4,8 @@
 
 Every program runs at a terminal of 120x40 of its own. The first screen is timed from the start of the process to the
 words that stand on it, in turn with an empty Textual application. A key is timed from its being written to the last
-byte of what it draws. The figures are of this machine at this moment; the exit code is 1 where the first screen takes
-more than twice the time of the empty application's.
+byte of what it draws. The figures are of this machine at this moment. The bar for the first screen is twice the time of
+the empty application's.
 """
 
 from __future__ import annotations
