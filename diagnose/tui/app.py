@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -27,6 +28,7 @@ from diagnose.tui.screens.base import StepScreen
 from diagnose.tui.themes import DARK, LIGHT
 
 Result = TypeVar("Result")
+_RULES_AFTER_SECONDS = 0.1
 _REDRAW_SECONDS = 0.1
 """Parts that change together are drawn together."""
 
@@ -82,6 +84,11 @@ class DiagnoseApp(App[None]):
         self._symptoms = symptoms
         self._redraw_due = False
         self.begins = origin is not None or session is not None
+        # Before there is anything to draw: a change of colours later has all styles parsed anew.
+        for known in (DARK, LIGHT):
+            self.register_theme(known)
+        if settings.theme in self.available_themes:
+            self.theme = settings.theme
         self._plain = PlainCharacters(settings.characters == "ascii")
         if settings.characters == "auto":
             self._plain.enabled = not terminal_has_unicode()
@@ -104,16 +111,14 @@ class DiagnoseApp(App[None]):
 
     def on_mount(self) -> None:
         """Show the first screen, then load what takes longer."""
-        for theme in (DARK, LIGHT):
-            self.register_theme(theme)
-        if self.settings.theme in self.available_themes:
-            self.theme = self.settings.theme
         self.set_keymap(self.settings.keymap)
         self.open(screen_for(Place.START))
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        self.conductor.ranker.start()
+        gc.enable()
+        # Loading the rules keeps the interpreter busy, and the screen is not painted yet when it was first refreshed.
+        self.set_timer(_RULES_AFTER_SECONDS, self.conductor.ranker.start)
         if self._session is not None:
             self.resume(self._session)
         elif self._origin is not None:
