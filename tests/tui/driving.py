@@ -11,7 +11,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from collectors.live.base import Window
-from diagnose.settings import Settings
+from diagnose.settings import Settings, load_settings
 from diagnose.tui.app import DiagnoseApp
 from diagnose.tui.conductor import Conductor
 from diagnose.tui.jobs.gathering import Gathering
@@ -29,7 +29,7 @@ def settings(folder: Path, **values: Any) -> Settings:
     reports = folder / "reports"
     reports.mkdir(exist_ok=True)
     return Settings.model_construct(
-        **{**Settings().model_dump(), "sessions_folder": folder / "sessions", "report_folder": reports, **values}
+        **{**load_settings().model_dump(), "sessions_folder": folder / "sessions", "report_folder": reports, **values}
     )
 
 
