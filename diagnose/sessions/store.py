@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -91,7 +90,7 @@ class SessionStore:
     def create(self, events: Iterable[Event] = ()) -> Session:
         """A new session, open, with events that it begins with. Raises OSError where nothing can be written."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         unfinished = self.folder / f".{name}"
         unfinished.mkdir(mode=0o700)
         header = {"schema": SCHEMA, "tool_version": __version__, "created_at": time.time()}
