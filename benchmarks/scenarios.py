@@ -19,9 +19,10 @@ from benchmarks.accuracy_page import write_section  # noqa: E402
 from benchmarks.outcome_tables import healthy_lines, pair_lines, single_table  # noqa: E402
 from diagnose.engine.session import SessionRunner  # noqa: E402
 from diagnose.knowledge.loader import load_knowledge  # noqa: E402
-from tests.scenarios.evaluate import Outcome, evaluate  # noqa: E402
+from tests.scenarios.evaluate import evaluate  # noqa: E402
+from tests.scenarios.outcome import Outcome  # noqa: E402
 from tests.scenarios.pairs import drawn_pairs  # noqa: E402
-from tests.scenarios.scenario import FAULTS, scenario  # noqa: E402
+from tests.scenarios.scenario import FAULTS, Scenario, scenario  # noqa: E402
 
 COMMAND = "python benchmarks/scenarios.py"
 ABOUT = """\
@@ -36,7 +37,7 @@ was injected (`tests/scenarios/truths.py` has the list, with reasons). A pair ta
 can have at once. In the table of calibration what holds beside the injected causes counts as true."""
 
 
-def misses(outcomes: Iterable[Outcome]) -> str:
+def misses(outcomes: Iterable[Outcome[Scenario]]) -> str:
     """What went wrong where, to look into."""
     lines = []
     for item in outcomes:

@@ -19,11 +19,12 @@ from benchmarks.accuracy_page import write_section  # noqa: E402
 from benchmarks.outcome_tables import healthy_lines, pair_lines, single_table  # noqa: E402
 from diagnose.engine.session import SessionRunner  # noqa: E402
 from diagnose.knowledge.loader import load_knowledge  # noqa: E402
+from tests.scenarios.outcome import Outcome  # noqa: E402
 from tests.scenarios.serving.bystanders import BYSTANDERS  # noqa: E402
-from tests.scenarios.serving.evaluate import Outcome, evaluate  # noqa: E402
+from tests.scenarios.serving.evaluate import evaluate  # noqa: E402
 from tests.scenarios.serving.faults import FAULTS  # noqa: E402
 from tests.scenarios.serving.pairs import drawn_pairs  # noqa: E402
-from tests.scenarios.serving.scenario import scenario  # noqa: E402
+from tests.scenarios.serving.scenario import ServingScenario, scenario  # noqa: E402
 
 COMMAND = "python benchmarks/serving_scenarios.py"
 ABOUT = """\
@@ -38,10 +39,10 @@ falls with the load or beside it. The model shows whether the analysis tells cau
 they do; the field has more at once."""
 
 
-def by_bystander(outcomes: Iterable[Outcome]) -> str:
+def by_bystander(outcomes: Iterable[Outcome[ServingScenario]]) -> str:
     """Runs of each bystander, and those in which anything was accused."""
     lines = [f"{'bystander':<34} {'n':>3} {'accused':>8}"]
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, list[Outcome[ServingScenario]]] = {}
     for item in outcomes:
         found.setdefault(item.scenario.bystander or "", []).append(item)
     for name, items in found.items():
@@ -49,7 +50,7 @@ def by_bystander(outcomes: Iterable[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def misses(outcomes: Iterable[Outcome]) -> str:
+def misses(outcomes: Iterable[Outcome[ServingScenario]]) -> str:
     """What went wrong where, to look into."""
     lines = []
     for item in outcomes:

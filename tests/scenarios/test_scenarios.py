@@ -13,7 +13,8 @@ from benchmarks.scenarios import misses
 from collectors.inputs import Status
 from diagnose.engine.session import SessionRunner
 from diagnose.knowledge.loader import load_knowledge
-from tests.scenarios.evaluate import Outcome, evaluate
+from tests.scenarios.evaluate import evaluate
+from tests.scenarios.outcome import Outcome
 from tests.scenarios.pairs import can_coexist, drawn_pairs
 from tests.scenarios.scenario import FAULTS, ImpossibleError, Scenario, scenario
 from tests.scenarios.truths import FOLLOWS
@@ -39,7 +40,7 @@ def runner() -> SessionRunner:
 
 
 @pytest.fixture(scope="module")
-def alone(runner: SessionRunner) -> Callable[[str], Outcome]:
+def alone(runner: SessionRunner) -> Callable[[str], Outcome[Scenario]]:
     """The diagnosis of a cause alone, made once."""
     return cache(lambda cause: evaluate(runner, scenario((cause,), seed=0)))
 
@@ -54,7 +55,7 @@ def test_every_cause_of_the_three_symptoms_has_a_fault() -> None:
 
 @pytest.mark.parametrize("cause", FAULTS)
 def test_cause_alone_is_among_the_first_three_and_nobody_is_accused(
-    cause: str, alone: Callable[[str], Outcome]
+    cause: str, alone: Callable[[str], Outcome[Scenario]]
 ) -> None:
     outcome = alone(cause)
     place = outcome.place(cause)
@@ -64,7 +65,7 @@ def test_cause_alone_is_among_the_first_three_and_nobody_is_accused(
 
 
 @pytest.mark.parametrize("cause", FAULTS)
-def test_collectors_know_every_file(cause: str, alone: Callable[[str], Outcome]) -> None:
+def test_collectors_know_every_file(cause: str, alone: Callable[[str], Outcome[Scenario]]) -> None:
     outcome = alone(cause)
     unread = {Path(item.path).name for item in outcome.inputs if item.status != Status.PARSED}
     assert unread - FREE_TEXT == set()
